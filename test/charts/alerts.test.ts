@@ -45,7 +45,7 @@ test('alerts and dashboards use metrics that exist', async () => {
   expect(silent).toEqual([]);
 });
 
-test('every process knows and may reach the collector; without a collector no setting mentions it', async () => {
+test("every process has the collector's address and may reach it; without a collector no setting mentions one", async () => {
   const telemetry = {
     endpoint: 'http://collector.monitoring:4318',
     headersSecretName: 'collector-headers',

@@ -89,7 +89,7 @@ test("on the clouds' own clusters their webhooks find a label and annotations, a
 });
 
 // On EKS and AKS a webhook adds variables and a token to pods as they are created: pods from before would stay without.
-test('an identity that is switched on, off or changed makes new pods, beside annotations of their own', async () => {
+test('an identity that is added, removed or changed makes new pods, beside annotations of their own', async () => {
   const podAnnotations = { own: 'yes' };
   const roleARN = TOKEN_IDENTITIES.aws.roleARN;
   const identities = [

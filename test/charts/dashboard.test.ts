@@ -43,7 +43,7 @@ const settingsIn = (objects: readonly Rendered[]) => settingsInPod(objects, targ
 const originsOf = (places: readonly { readonly origin: string }[]) => places.map(({ origin }) => origin);
 
 describe('its settings', () => {
-  test("where nothing is said: the API server and the ledger, and addresses of one's own machine", async () => {
+  test("by default: the API server, the ledger, and addresses of one's own machine", async () => {
     const { root, settings } = await settingsIn(await render(target, ALONE));
     expect(settings).toMatchObject({
       port: 8080,
@@ -80,7 +80,7 @@ describe('its settings', () => {
     expect(settings.sessionKeys.map(({ length }) => length)).toEqual([32]);
   });
 
-  test('at addresses that are written out, with a public client', async () => {
+  test('at explicit addresses, with a public client', async () => {
     const { settings } = await settingsIn(await render(target, INGRESS));
     expect(originsOf(settings.places)).toEqual([
       'https://penstock.example.com:8443',
@@ -92,7 +92,7 @@ describe('its settings', () => {
     });
   });
 
-  test('are all such as are read', async () => {
+  test('are all valid for the process', async () => {
     const source = await readFile(join(import.meta.dirname, '../../dashboard/settings.ts'), 'utf8');
     for (const values of [ALONE, EDGE, INGRESS]) {
       const { env } = deploymentOf(await render(target, values), DASHBOARD);
@@ -101,7 +101,7 @@ describe('its settings', () => {
   });
 });
 
-test('gateways let its pages ask, at the addresses that it is opened by, and those that are listed', async () => {
+test('gateways accept requests from its pages, at its own addresses and at listed ones', async () => {
   const origins = async (values: Values) =>
     readGatewaySettings(deploymentOf(await render(target, values), 'penstock-gateway').environment)
       .allowedOrigins;
@@ -116,12 +116,12 @@ test('gateways let its pages ask, at the addresses that it is opened by, and tho
   expect(await origins({ dashboard: { publicUrls: ['https://penstock.example.com'] } })).toEqual([]);
 });
 
-test('where it is not switched on, nothing of it is made', async () => {
+test('if it is disabled, none of its objects exists', async () => {
   const objects = (await render(target)).filter(({ kind }) => kind !== 'CustomResourceDefinition');
   expect(JSON.stringify(objects)).not.toMatch(/dashboard/i);
 });
 
-describe('it can do nothing by itself:', () => {
+describe('it has no rights of its own:', () => {
   test('its account has no binding, and its pod no token', async () => {
     for (const values of [ALONE, EDGE, INGRESS]) {
       const objects = await render(target, values);
@@ -141,7 +141,7 @@ describe('it can do nothing by itself:', () => {
     }
   });
 
-  test('what is secret is in files, not in its environment', async () => {
+  test('its secrets are in files, not in its environment', async () => {
     const { template } = deploymentOf(await render(target, EDGE), DASHBOARD);
     expect(JSON.stringify(template.spec.containers[0].env)).not.toContain('secretKeyRef');
   });
@@ -186,7 +186,7 @@ describe('the network', () => {
     });
   });
 
-  test('opens no port for what is not there, and the process looks for none', async () => {
+  test('opens no port for a missing part, and the process connects to none', async () => {
     const objects = await render(target, { ...ALONE, ledger: { enabled: false } });
     expect((await settingsIn(objects)).settings.ledgerUrl).toBeUndefined();
     expect(objectOf(objects, 'NetworkPolicy')?.spec).toMatchObject({
@@ -213,7 +213,7 @@ describe('the edge', () => {
     expect(objectOf(objects, 'Ingress')).toBeUndefined();
   });
 
-  test('is another Gateway, where one is named', async () => {
+  test('is another Gateway, if one is named', async () => {
     const parentRefs = [{ name: 'inside' }];
     const route = { enabled: true, parentRefs, hostnames: ['penstock.example.com'] };
     const objects = await render(target, { dashboard: { enabled: true, httpRoute: route } });
@@ -239,7 +239,7 @@ describe('the edge', () => {
 });
 
 describe('Kubernetes and Prometheus', () => {
-  test('ask it on a port of its own, which no Service for people leads to', async () => {
+  test('call it on its own port, which no Service for people leads to', async () => {
     const objects = await render(target, ALONE);
     const [container] = deploymentOf(objects, DASHBOARD).template.spec.containers;
     const { settings } = await settingsIn(objects);
@@ -255,7 +255,7 @@ describe('Kubernetes and Prometheus', () => {
     expect(objectOf(objects, 'Service')?.spec).toMatchObject({ ports: [{ targetPort: 'http' }] });
   });
 
-  test('find its figures by either kind of monitor', async () => {
+  test('scrape its metrics by either kind of monitor', async () => {
     const pods = await render(target, { ...ALONE, monitoring: { scrape: 'PodMonitor' } });
     const { labels } = deploymentOf(pods, DASHBOARD).template.metadata;
     expect(objectOf(pods, 'PodMonitor', 'penstock')?.spec).toMatchObject({
@@ -279,20 +279,20 @@ describe('Kubernetes and Prometheus', () => {
   });
 });
 
-test('its process is a file of the image, with half of its memory for JavaScript', async () => {
+test('its process is in the image, with half of its memory for JavaScript', async () => {
   const { command } = deploymentOf(await render(target, ALONE), DASHBOARD).template.spec.containers[0];
   expect(command).toEqual(['node', '--max-old-space-size=256', 'dist/dashboard.js']);
   expect(image.files).toContain('dist/dashboard.js');
 });
 
-test('a drain of nodes leaves one of two pods, and is not held up by one alone', async () => {
+test('a drain of nodes keeps one of two pods, and does not wait for a single one', async () => {
   expect(objectOf(await render(target, EDGE), 'PodDisruptionBudget')?.spec).toMatchObject({
     minAvailable: 1,
   });
   expect(objectOf(await render(target, ALONE), 'PodDisruptionBudget')).toBeUndefined();
 });
 
-test('tenants can be given what the pages offer, and no Secret to read', async () => {
+test('tenants can get the rights of the pages, without access to Secrets', async () => {
   for (const values of [{}, { rbac: { aggregate: false } }]) {
     const objects = await render(target, values);
     expect(objectOf(objects, 'ClusterRole', 'penstock-tenant')).toMatchObject({

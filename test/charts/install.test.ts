@@ -125,7 +125,7 @@ async function ours(): Promise<string[]> {
   return names.trim().split('\n').filter(isOurs).sort();
 }
 
-test('uninstalled, it leaves the CRDs and the objects of users, and nothing else; it can be installed again', () => {
+test('after an uninstall only the CRDs and the objects of users stay, and it can be installed again', () => {
   expect(leftBehind).toEqual([
     'apikey.penstock.dev/bot',
     'customresourcedefinition.apiextensions.k8s.io/apikeys.penstock.dev',
@@ -179,7 +179,7 @@ test('the Deployments, the Service and the table namespace are there, and an upg
   expect(namespace).toContain('pod-security.kubernetes.io/enforce: restricted');
 });
 
-test('certificates that the operator writes, with its own rights, outlive every way in which the chart is applied again', async () => {
+test('certificates that the operator writes, with its own rights, survive every way to apply the chart again', async () => {
   const namespace = 'second-system';
   const bearer = await serviceAccountToken(plane(), namespace, 'second-operator');
   const kubeconfig = await writeKubeconfig(plane(), 'second-operator', bearer);
@@ -411,7 +411,7 @@ describe('a user with a ClusterRole in a namespace', () => {
     },
   );
 
-  test('view-of-a sees all three kinds there, and no Secret', async () => {
+  test('view-of-a reads all three kinds there, and no Secret', async () => {
     for (const kind of KINDS) {
       for (const verb of ['get', 'list', 'watch'])
         expect(await may('view-of-a', [verb, kind, 'team-a'])).toBe(true);
@@ -427,7 +427,7 @@ describe('a user with a ClusterRole in a namespace', () => {
   });
 });
 
-describe('rules that are held at apply', () => {
+describe('admission rules at kubectl apply', () => {
   const dryRun = (object: object, ...args: string[]) =>
     plane().kubectl(['apply', '--server-side', '--dry-run=server', ...args, '-f', '-'], {
       stdin: JSON.stringify(object),
@@ -472,12 +472,12 @@ describe('rules that are held at apply', () => {
       'Provider team-c/one: spec.allowedNamespaces.from Selector may only be used in platform namespaces',
     ],
   ];
-  test.each(refusals)('a tenant is refused %s, with the way out', async (_, object, words) => {
+  test.each(refusals)('a tenant is refused %s, with the remedy', async (_, object, words) => {
     const { code, stderr } = await dryRun(object);
     expect([code, stderr.replace(/\s+/g, ' ')]).toEqual([1, expect.stringContaining(words)]);
   });
 
-  test('a tenant is refused it in an update too, and may have everything else', async () => {
+  test('a tenant is refused it in an update too, and may do everything else', async () => {
     expect(await dryRun(provider('team-c'))).toMatchObject({ code: 0 });
     const mine = route('team-c', 'penstock-like', {
       visibility: 'Hidden',
@@ -491,13 +491,13 @@ describe('rules that are held at apply', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('spec.allowedNamespaces.from All')]);
   });
 
-  test('the platform may do all of it', async () => {
+  test('the platform may do all of these', async () => {
     const sharing = { ...shared, visibility: 'Public', aliases: ['penstock/other'] };
     for (const object of [route('platform', 'penstock/chat', sharing), provider('platform', shared)])
       expect(await dryRun(object)).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('the first steps that the release shows are right, and five', async () => {
+  test('the five first steps in the notes work', async () => {
     const notes = await mustHelm(plane(), ['get', 'notes', 'penstock', '-n', RELEASE_NAMESPACE]);
     const [, first = ''] = notes.split('Create your first provider');
     const [steps = ''] = first.split('Check the status');
@@ -545,7 +545,7 @@ describe('rules that are held at apply', () => {
     expect(await may('ada@example.com', ['get', 'penstock.dev/apikeys', 'team-b'])).toBe(false);
   });
 
-  test('the policies carry the name of their release, and one of some namespaces looks at no others', async () => {
+  test('the policies carry the name of their release, and those of a namespaced release ignore other namespaces', async () => {
     const names = await plane().mustKubectl(['get', 'validatingadmissionpolicybinding', '-o', 'name']);
     const prefix = 'validatingadmissionpolicybinding.admissionregistration.k8s.io/';
     expect(names.trim().split('\n').sort()).toEqual(
@@ -561,7 +561,7 @@ describe('rules that are held at apply', () => {
     expect(await dryRun(route('platform', 'penstock/chat', shared))).toMatchObject({ code: 0 });
   });
 
-  test('the status of an object that breaks them is written, and it can be deleted, in the foreground too', async () => {
+  test('an object that breaks them can get a new status and be deleted, also in the foreground', async () => {
     const old = ['modelroute', 'chat', '-n', 'team-a'];
     await plane().mustKubectl([
       'patch',
@@ -578,7 +578,7 @@ describe('rules that are held at apply', () => {
     });
   }, 100_000);
 
-  test('what is protected from deletion stays, until the annotation says no more or its namespace goes', async () => {
+  test('a protected object is not deleted until the annotation or its namespace is gone', async () => {
     const keep = { annotations: { 'penstock.dev/deletion-protection': 'true' } };
     for (const namespace of ['team-a', 'team-going']) {
       const stdin = JSON.stringify(route(namespace, 'kept', {}, { name: 'kept', ...keep }));
@@ -600,7 +600,7 @@ describe('rules that are held at apply', () => {
   }, 100_000);
 });
 
-describe("what the operator's account may write", () => {
+describe("the Secrets that the operator's account may write", () => {
   const issued = { 'penstock.dev/api-key': 'bot' };
   const secret = (namespace: string, type: string, metadata: object = {}) => ({
     apiVersion: 'v1',
@@ -637,7 +637,7 @@ describe("what the operator's account may write", () => {
     });
   const create = (body: ReturnType<typeof secret>) => createSecret(operator, body, '?dryRun=All');
 
-  test('excludes tokens of other accounts, with which it could do everything', async () => {
+  test('exclude tokens of other accounts, with all their rights', async () => {
     await plane().mustKubectl(['create', 'serviceaccount', 'made-up-admin', '-n', 'kube-system']);
     const binding = ['clusterrolebinding', 'made-up-admin', '--clusterrole=cluster-admin'];
     await plane().mustKubectl(['create', ...binding, '--serviceaccount=kube-system:made-up-admin']);
@@ -657,30 +657,30 @@ describe("what the operator's account may write", () => {
     ['a key beside its own pods', secret(RELEASE_NAMESPACE, 'Opaque', ofApiKey)],
     ['a key in the namespace of the table', secret('penstock-tables', 'Opaque', ofApiKey)],
     ['a shard of the table elsewhere', secret('team-a', 'penstock.dev/table-shard', { labels: issued })],
-  ])('is not %s', async (_, body) => {
+  ])('are not %s', async (_, body) => {
     await expect(create(body)).rejects.toThrow(/the operator writes only/);
     await expect(createSecret(plane().client, body, '?dryRun=All')).resolves.toBeDefined();
   });
 
-  test('excludes Secrets that others made, whatever their labels say', async () => {
+  test('exclude Secrets of others, whatever their labels are', async () => {
     const path = '/api/v1/namespaces/team-a/secrets/shared';
     const change = { metadata: { labels: issued }, data: { key: btoa('other') } };
     await expect(mergePatch(operator, path, change)).rejects.toThrow(/the operator writes only/);
   });
 
-  test('is the key of an ApiKey, also one that outlasts it, and the table', async () => {
+  test('include the key of an ApiKey, also a retained one, and the table', async () => {
     await create(secret('team-a', 'Opaque', ofApiKey));
     await create(secret('team-a', 'Opaque', { labels: issued }));
     await create(secret('penstock-tables', 'penstock.dev/table-shard'));
   });
 
-  test('is held by the policy alone: without it, the rights are enough', async () => {
+  test('are limited by the policy alone: without it, the rights suffice', async () => {
     await plane().mustKubectl(['delete', 'validatingadmissionpolicybinding', 'penstock-operator']);
     await vi.waitFor(() => create(secret('kube-system', token, ofAdmin)), { timeout: 20_000 });
   }, 30_000);
 });
 
-describe('a Provider that ModelRoutes use', () => {
+describe('a Provider in use by ModelRoutes', () => {
   const keyed = (keys: readonly object[]) => provider('team-a', { auth: { type: 'ApiKey', keys } });
   const key = (name: string, more: object = {}) => ({
     name,
@@ -708,7 +708,7 @@ describe('a Provider that ModelRoutes use', () => {
     await say({ attachedRoutes: 2, keys: [{ name: 'b', state: 'Missing' }] });
   });
 
-  test('is neither deleted nor suspended, alone or with all others, and the refusal says how it can be', async () => {
+  test('is neither deleted nor suspended, alone or with all others, and the refusal has the remedy', async () => {
     const used = 'Provider team-a/one is used by 2 ModelRoutes';
     for (const what of [one, ['providers', '--all', '-n', 'team-a']]) {
       const refusal = await refusalOf(plane().kubectl(['delete', ...what]));
@@ -735,7 +735,7 @@ describe('a Provider that ModelRoutes use', () => {
     );
   });
 
-  test('takes every other edit, another key in the place of the last among them', async () => {
+  test('accepts every other edit, also another key in place of the last', async () => {
     const repaired = key('b', { secretRef: { name: 'other', key: 'b' } });
     for (const keys of [
       [key('a')],
@@ -749,7 +749,7 @@ describe('a Provider that ModelRoutes use', () => {
     expect(await apply(keyed([key('a'), key('b')]))).toMatchObject({ code: 0 });
   });
 
-  test('goes with its ModelRoute in one file when that is deleted first and the command is given twice', async () => {
+  test('is deleted with its ModelRoute in one file if that is first and the command is given twice', async () => {
     // As `kubectl delete -f` does: the route goes, and the Provider while its status still counts it.
     await plane().mustKubectl(['create', '-f', '-'], {
       stdin: JSON.stringify(route('team-a', 'a/one', {}, { name: 'of-one' })),
@@ -763,7 +763,7 @@ describe('a Provider that ModelRoutes use', () => {
     expect(await plane().kubectl(args, { stdin })).toMatchObject({ code: 0 });
   });
 
-  test('goes when the annotation says so, in the edit itself too, and when its namespace goes', async () => {
+  test('is deleted with the annotation, in the edit itself too, and with its namespace', async () => {
     const annotated = (name: string, namespace: string, annotations: object) => {
       const made = provider(namespace);
       return { ...made, metadata: { ...made.metadata, name, annotations } };
@@ -793,7 +793,7 @@ describe('a Provider that ModelRoutes use', () => {
   }, 100_000);
 });
 
-describe('what the values say of namespaces', () => {
+describe('namespaces in the values', () => {
   // No kubelet runs its Job here: its program is run with the rights and the objects of the Job.
   const namespace = 'fourth-system';
   const base = {
@@ -843,7 +843,7 @@ describe('what the values say of namespaces', () => {
     );
   }
 
-  test('becomes TenantPolicies, which follow the values and keep what people add', async () => {
+  test('become TenantPolicies, which follow the values and keep additions by people', async () => {
     await install(
       'fourth',
       namespace,
@@ -961,7 +961,7 @@ describe('the demo', () => {
       expect(await may(user, ['get', '/secrets', where])).toBe(false);
   });
 
-  test('goes with demo.enabled=false, namespace and all, though its route uses its Provider', async () => {
+  test('is removed with demo.enabled=false, with its namespace, though its route uses its Provider', async () => {
     await plane().mustKubectl([
       ...['patch', 'providers.penstock.dev', 'demo', '-n', namespace, '--subresource=status'],
       ...['--type=merge', '-p', '{"status":{"attachedRoutes":1}}'],

@@ -15,7 +15,7 @@ const PARTS = ['gateway', 'operator'] as const;
 
 const plane = useHelm();
 
-test('the operator knows which ranges the NetworkPolicies open, and that there are none of them', async () => {
+test('the operator knows which ranges the NetworkPolicies open, or that there are no policies', async () => {
   const rangesIn = async (values: Values) =>
     readOperatorSettings(deploymentOf(await render(plane(), values), 'penstock-operator').env)
       .networkPolicyRanges;
@@ -29,7 +29,7 @@ test('the operator knows which ranges the NetworkPolicies open, and that there a
   expect(await rangesIn({ egress, networkPolicy: { enabled: false } })).toBeUndefined();
 });
 
-test('on Cilium the API server is an entity, for it lies in no range there, and upstreams can be names', async () => {
+test('on Cilium the API server is an entity, since no range contains it, and upstreams can be names', async () => {
   const of = async (networkPolicy: object, more: Values = {}) => {
     const objects = await render(plane(), {
       networkPolicy: { flavor: 'Cilium', ...networkPolicy },
@@ -169,7 +169,7 @@ test.each([
   }
 });
 
-test('services on the node that give identities are open to gateways that have one there, by their port alone', async () => {
+test('identity services on the node are open to gateways that use one, by their port alone', async () => {
   const ways = async (values: Values) => {
     const objects = await render(plane(), values);
     return PARTS.map((part) => {
@@ -210,7 +210,7 @@ async function namesFor(cloudIdentity: object): Promise<string[][]> {
   });
 }
 
-test('the names of token services are open to gateways where Cilium opens names alone', async () => {
+test('the names of token services are open to gateways if Cilium opens names alone', async () => {
   expect(await namesFor(TOKEN_IDENTITIES)).toEqual([
     [
       'api.openai.com',
@@ -242,7 +242,7 @@ test.each([
   ['csp.hci.ic.gov', 'aws-iso-f', 'us-isof-south-1'],
   ['cloud.adc-e.uk', 'aws-iso-e', 'eu-isoe-west-1'],
 ])(
-  'the token services of AWS at %s are those of the partition %s, and of the region %s',
+  'the token services of AWS at %s are those of the partition %s and the region %s',
   async (suffix, partition, region) => {
     const roleARN = `arn:${partition}:iam::123456789012:role/penstock`;
     const names = [['api.openai.com', `sts.*.${suffix}`], ['api.openai.com']];
@@ -251,7 +251,7 @@ test.each([
   },
 );
 
-test('the chart and the gateway know the same addresses that nothing opens', async () => {
+test('the chart and the gateway have the same list of addresses that are always refused', async () => {
   const text = await readFile(join(CHART, 'templates/_helpers.tpl'), 'utf8');
   const known = (name: string) => [
     ...(text.split(`define "penstock.${name}"`)[1]?.split('- end -')[0] ?? '').matchAll(
@@ -262,7 +262,7 @@ test('the chart and the gateway know the same addresses that nothing opens', asy
   expect(known('unopenableCidrs').map(([, cidr]) => cidr)).toEqual(unopenableRanges.map(({ cidr }) => cidr));
 });
 
-test('of an opened range, nothing is taken away but metadata services', async () => {
+test('an opened range is complete, without its metadata services', async () => {
   const objects = await render(plane(), OPENED);
   expect(ipBlocksOf(objects, 'penstock-gateway').slice(2)).toEqual([
     { cidr: '10.20.0.0/16' },

@@ -152,7 +152,7 @@ test('the API server takes every object of every set, without a warning', async 
 }, 150_000);
 
 test(
-  'kubeconform finds every object as the schemas of the API server and of our kinds ask for',
+  'kubeconform validates every object against the schemas of the API server and of our kinds',
   async () => {
     const program = await goTool(kubeconform);
     const folder = await writeSchemas(plane());
@@ -168,7 +168,7 @@ test(
   buildWaitMs,
 );
 
-test('every pod is such as the restricted standard asks for', async () => {
+test('every pod meets the restricted standard', async () => {
   const pods = everything.flatMap(podsOf).map((spec, index) => ({
     apiVersion: 'v1',
     kind: 'Pod',
@@ -207,7 +207,7 @@ describe('the ledger', () => {
   const claimed = { name: 'data', persistentVolumeClaim: { claimName: 'data-penstock-ledger-0' } };
   const data = expect.objectContaining({ name: 'data' });
 
-  test('is one pod with a volume of the default class, where nothing is said', () => {
+  test('is one pod with a volume of the default class by default', () => {
     expect(workload('nothing said')?.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } });
     expect(volumes('nothing said')).toContainEqual(claimed);
     expect(claim('nothing said')).toMatchObject({
@@ -224,7 +224,7 @@ describe('the ledger', () => {
     });
   });
 
-  test('has another class, or no volume but one that goes with the pod', () => {
+  test('has another class, or no volume but one that is deleted with the pod', () => {
     expect(claim('a ledger on a volume of another class')?.spec).toMatchObject({
       storageClassName: 'fast',
       resources: { requests: { storage: '1Ti' } },
@@ -260,7 +260,7 @@ describe('the ledger', () => {
     expect(backupOf(inPostgres)).not.toHaveProperty('affinity');
   });
 
-  test('has none in Postgres, whose address comes from a Secret, as the bearer for events does', () => {
+  test('has no volume with Postgres, whose address comes from a Secret, as does the bearer for events', () => {
     const name = 'a ledger in Postgres that tells of every record';
     expect(claim(name)).toBeUndefined();
     expect(volumes(name)).not.toContainEqual(data);
@@ -284,7 +284,7 @@ describe('the ledger', () => {
     ['nothing said', []],
     ['a ledger in Postgres that tells of every record', [6432, 8443]],
     ['a ledger on a volume of another class', [80]],
-  ] as const)('reaches the API server, the gateways, and what else it needs, with %s', (name, more) => {
+  ] as const)('reaches the API server, the gateways, and its other peers, with %s', (name, more) => {
     const policy = renderedBy
       .get(name)
       ?.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'penstock-ledger');
@@ -299,14 +299,14 @@ describe('the ledger', () => {
     });
   });
 
-  test('leaves nothing of itself where it is not wanted', () => {
+  test('has no objects if it is disabled', () => {
     expect(
       JSON.stringify(renderedBy.get('no ledger')?.filter(({ kind }) => kind !== 'CustomResourceDefinition')),
     ).not.toContain('penstock-ledger');
   });
 });
 
-describe('what is rendered', () => {
+describe('a rendered chart', () => {
   test.each([
     { operator: { lastKnownGood: '168h' } },
     { operator: { lastKnownGood: '1h30m0.5s250ms' } },
@@ -333,7 +333,7 @@ describe('what is rendered', () => {
     },
   );
 
-  test('the settings are those of the values', async () => {
+  test('has the settings of the values', async () => {
     const objects = await render(plane(), OPENED);
     const { env } = deploymentOf(objects, 'penstock-operator');
     expect(readOperatorSettings(env)).toMatchObject({
@@ -385,14 +385,14 @@ describe('what is rendered', () => {
     ['the most that an autoscaler makes', { autoscaling: { type: 'HPA', maxReplicas: 12 } }, 12],
     ['one where there is none yet', { replicas: 0 }, 1],
   ])(
-    'a gateway whom no operator has reported how many are ready shares limits with %s',
+    'a gateway without news of the number of ready gateways shares limits with %s',
     async (_, gateway, gateways) => {
       const { environment } = deploymentOf(await render(plane(), { gateway }), 'penstock-gateway');
       expect(readGatewaySettings(environment).limits).toMatchObject({ gateways });
     },
   );
 
-  test('the operator learns what tenants may spend, by the platform alone', async () => {
+  test('the operator gets the budgets of tenants, from the platform alone', async () => {
     const budget = { period: 'Month', limit: '500.00', action: 'Warn', warnPercent: 75 };
     const tenants = [{ namespace: 'team-a', budgets: [budget] }];
     const objects = await render(plane(), { tenants });
@@ -403,7 +403,7 @@ describe('what is rendered', () => {
     }
   });
 
-  test('the operator learns which prefixes ApiKeys may ask for on their Secrets; none by default', async () => {
+  test('the operator gets the prefixes that ApiKeys may use on their Secrets; none by default', async () => {
     const metadataPrefixes = ['reloader.example', 'team.example'];
     const platformOf = async (values: Values) =>
       readOperatorSettings(deploymentOf(await render(plane(), values), 'penstock-operator').env).platform;
@@ -417,7 +417,7 @@ describe('what is rendered', () => {
     }
   });
 
-  test('the operator learns how much may pass for a namespace, beside its budgets and without any', async () => {
+  test('the operator gets the limits of a namespace, with or without budgets', async () => {
     const budgets = [{ period: 'Month', limit: '500.00' }];
     const limits = Object.fromEntries(limitMembers.map((member, at) => [member, 50 + at]));
     const tenants = [
@@ -446,7 +446,7 @@ describe('what is rendered', () => {
     }
   });
 
-  test('entries of one namespace are one TenantPolicy, and cannot say the same twice', async () => {
+  test('entries of one namespace become one TenantPolicy, and may not repeat a field', async () => {
     const budgets = [{ period: 'Month', limit: '500.00' }];
     const limits = { requestsPerMinute: 600 };
     const entries = [
@@ -476,7 +476,7 @@ describe('what is rendered', () => {
     );
   });
 
-  test('other tenants are other pods of the operator, which reads them once; its own annotations stay', async () => {
+  test('other tenants make new pods of the operator, which reads them once; its own annotations stay', async () => {
     const annotationsOf = async (tenants: readonly object[]) => {
       const values = { tenants, operator: { podAnnotations: { own: 'yes' } } };
       return deploymentOf(await render(plane(), values), 'penstock-operator').template.metadata.annotations;
@@ -492,7 +492,7 @@ describe('what is rendered', () => {
     expect(one).not.toEqual(none);
   });
 
-  test('gateways ask the ledger what was spent, and may connect to it; without a ledger they make no such calls', async () => {
+  test('gateways ask the ledger for spend, and may connect to it; without a ledger they make no such calls', async () => {
     const objects = await render(plane());
     const settings = readGatewaySettings(deploymentOf(objects, 'penstock-gateway').environment);
     expect(settings.ledgerAddress).toBe(`http://penstock-ledger.${RELEASE_NAMESPACE}.svc`);
@@ -524,12 +524,12 @@ describe('what is rendered', () => {
     ).toBeUndefined();
   });
 
-  test('the address of the Service is written beside keys, where there is no other', async () => {
+  test('the address of the Service is written beside keys, if there is no other', async () => {
     const { env } = deploymentOf(await render(plane()), 'penstock-operator');
     expect(env.PENSTOCK_BASE_URL).toBe(`http://penstock-gateway.${RELEASE_NAMESPACE}.svc/v1`);
   });
 
-  test('the gateway speaks TLS with the certificate of a Secret, and all that call it know', async () => {
+  test('the gateway uses TLS with the certificate of a Secret, and all of its callers know that', async () => {
     const values = { gateway: { tls: { secretName: 'models-tls' }, service: { port: 443 } } };
     const objects = await render(plane(), values);
     const { environment, template } = deploymentOf(objects, 'penstock-gateway');
@@ -558,7 +558,7 @@ describe('what is rendered', () => {
     expect(service?.spec).toMatchObject({ ports: [{ port: 443, appProtocol: 'https' }] });
   });
 
-  test('only the namespaces of tenants are asked about, where there are some', async () => {
+  test('with tenant namespaces, no other namespaces are read', async () => {
     const { env } = deploymentOf(await render(plane(), ONLY_TENANTS), 'penstock-operator');
     expect(readOperatorSettings(env).tenantNamespaces).toEqual(TENANTS);
     const ledger = deploymentOf(await render(plane(), ONLY_TENANTS), 'penstock-ledger').environment;
@@ -569,7 +569,7 @@ describe('what is rendered', () => {
     ['penstock-gateway', 'gateway/process/settings.ts'],
     ['penstock-operator', 'operator/settings.ts'],
     ['penstock-ledger', 'ledger/settings.ts'],
-  ])('every variable of %s is one that is read', async (name, path) => {
+  ])('every variable of %s is read by the process', async (name, path) => {
     const source = await readFile(join(ROOT, path), 'utf8');
     const { env } = deploymentOf(await render(plane()), name);
     // Node.js itself reads the size of its pool.
@@ -577,7 +577,7 @@ describe('what is rendered', () => {
     expect(ours.filter((variable) => !source.includes(`${variable}:`))).toEqual([]);
   });
 
-  test('a pod may take as long to leave as its process does', async () => {
+  test('a pod has as much time to end as its process takes', async () => {
     for (const drain of [{}, { acceptSeconds: 0, graceSeconds: 60 }]) {
       const { environment, template: pod } = deploymentOf(
         await render(plane(), { gateway: { drain } }),
@@ -598,7 +598,7 @@ describe('what is rendered', () => {
     expect([picks('penstock-gateway'), picks('penstock-operator')]).toEqual([true, false]);
   });
 
-  test('without TLS between the pods there is no Secret, right, port or setting of it', async () => {
+  test('without TLS between the pods no Secret, right, port or setting of it exists', async () => {
     const objects = await render(plane(), { internalTls: { enabled: false }, dashboard: { enabled: true } });
     const text = JSON.stringify(objects.filter(({ kind }) => kind !== 'CustomResourceDefinition'));
     expect(text).not.toMatch(/internal-ca|ledger-tls|internal-tls|TLS_PORT|TLS_ADDRESS/);
@@ -637,7 +637,7 @@ describe('what is rendered', () => {
     expect(await image({ tag: 'x', digest: DIGEST })).toBe(`penstock@${DIGEST}`);
   });
 
-  test('every process is a file of the image, seen from its folder, with a part of its memory for JavaScript', async () => {
+  test('every process is in the image, started in its folder, with a part of its memory for JavaScript', async () => {
     const objects = await render(plane(), { demo: { enabled: true } });
     const commands = objects.flatMap(podsOf).map(({ containers }) => containers[0]?.command);
     expect(commands).toEqual(
@@ -660,7 +660,7 @@ describe('what is rendered', () => {
     ['200M', 142],
     [536870912, 384],
     ['1048576Ki', 768],
-  ])('of %s of memory, JavaScript may take %i MiB', async (memory, heap) => {
+  ])('with %s of memory, JavaScript may use %i MiB', async (memory, heap) => {
     const values = { gateway: { resources: { limits: { memory } } } };
     const { command } = deploymentOf(await render(plane(), values), 'penstock-gateway').template.spec
       .containers[0];
@@ -679,12 +679,12 @@ describe('what is rendered', () => {
     ]);
   });
 
-  test('nothing that others must bring first is rendered unasked', async () => {
+  test('nothing that needs other software is rendered by default', async () => {
     const own = /^(v1|[a-z0-9.]+\.k8s\.io\/.*|apps\/v1|batch\/v1|policy\/v1|autoscaling\/v2)$/;
     for (const object of await render(plane())) expect(object.apiVersion).toMatch(own);
   });
 
-  test('no template makes a key, or asks the cluster for something but the claim of an earlier chart', async () => {
+  test('no template makes a key, or reads the cluster for anything but the claim of an earlier chart', async () => {
     const folder = join(CHART, 'templates');
     for (const file of await readdir(folder, { recursive: true })) {
       // Those are generated from code, and their texts speak of many things.
@@ -697,7 +697,7 @@ describe('what is rendered', () => {
     }
   });
 
-  describe('where pods run, and as whom,', () => {
+  describe('the place and user of pods', () => {
     const setOf = (name: string) => renderedBy.get(name) ?? [];
     const podSchema = z.looseObject({
       securityContext: z.looseObject({ runAsNonRoot: z.literal(true) }),
@@ -718,7 +718,7 @@ describe('what is rendered', () => {
         for (const name of Object.keys(fixed)) expect(context).not.toHaveProperty(name);
     });
 
-    test('is what the values say, in place of what the chart has', () => {
+    test("is that of the values, in place of the chart's", () => {
       const names = ['operator', 'gateway', 'ledger', 'dashboard'];
       const placed = {
         runtimeClassName: 'gvisor',
@@ -757,7 +757,7 @@ describe('what is rendered', () => {
     });
   });
 
-  test('a Gateway that takes no time limits gets none, and the Service says which pods are near', () => {
+  test('a Gateway that refuses time limits gets none, and the Service says which pods are near', () => {
     const specsOf = (name: string, kind: string) =>
       renderedBy.get(name)?.flatMap((object) => (object.kind === kind ? [object.spec] : []));
     const name = 'OpenShift, and a Gateway that takes no time limits';
@@ -769,7 +769,7 @@ describe('what is rendered', () => {
     expect(JSON.stringify(specsOf('nothing said', 'Service'))).not.toContain('trafficDistribution');
   });
 
-  test('KEDA keeps pods while Prometheus is away, and a VerticalPodAutoscaler leaves the memory of a bounded heap', () => {
+  test('KEDA keeps pods while Prometheus is away, and a VerticalPodAutoscaler keeps the memory of a bounded heap', () => {
     const scaled = renderedBy.get('KEDA')?.find(({ kind }) => kind === 'ScaledObject');
     expect(scaled?.spec).toMatchObject({ fallback: { replicas: 4, behavior: 'currentReplicasIfHigher' } });
     const vertical = (renderedBy.get('VerticalPodAutoscalers') ?? []).flatMap(({ kind, spec }) =>
@@ -785,7 +785,7 @@ describe('what is rendered', () => {
     expect(vertical).toEqual([policy('Off', ['cpu', 'memory']), policy('Initial', ['cpu'])]);
   });
 
-  test('the values of one of three regions send every record to the receiver of all', async () => {
+  test('the values of each of three regions send every record to the common receiver', async () => {
     const values: Values = parseYaml(await readFile(join(ROOT, 'docs/examples/regions/values.yaml'), 'utf8'));
     const { env } = deploymentOf(await render(plane(), values), 'penstock-ledger');
     expect(readLedgerSettings({ ...env, PENSTOCK_LEDGER_EVENTS_TOKEN: 'word' })).toMatchObject({
@@ -811,7 +811,7 @@ describe('what is rendered', () => {
     for (const text of demo.map((object) => JSON.stringify(object))) expect(text).not.toContain('secretRef');
   });
 
-  test('what the demo applies is right by the rules of its own operator, and opened to it alone', async () => {
+  test('the objects of the demo are valid for its own operator, and their range is open to the demo alone', async () => {
     const objects = await render(plane(), { demo: { enabled: true } });
     const platform = await platformIn(objects);
     const compileDemo = (settings: PlatformSettings) =>
@@ -835,7 +835,7 @@ describe('what is rendered', () => {
     expect(bound.map(({ metadata }) => metadata.namespace)).toEqual([...TENANTS, 'penstock-demo']);
   });
 
-  test('the test of the release runs beside it, with its account, and asks for a completion where it has a key', async () => {
+  test('the release test runs in its own pod, with its account, and asks for a completion if it has a key', async () => {
     const pod = async (values: Values) => {
       const found = (await render(plane(), values)).find(({ kind }) => kind === 'Pod');
       const [spec] = found === undefined ? [] : podsOf(found);
@@ -897,7 +897,7 @@ describe('what is rendered', () => {
     expect(unlabelled).toEqual([]);
   });
 
-  test('the CRDs are those of crds/, and stay where they shall', async () => {
+  test('the CRDs are those of crds/, and stay as configured', async () => {
     const committed = await Promise.all(
       ['api-key', 'model-route', 'provider', 'tenant-policy'].map(async (name): Promise<unknown> => {
         return parseYaml(await readFile(join(ROOT, `crds/${name}.yaml`), 'utf8'));
@@ -947,7 +947,7 @@ function byName(a: { metadata: { name: string } }, b: { metadata: { name: string
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
-test.each([CHART, CRDS_CHART])('chart and program have one version', async (folder) => {
+test.each([CHART, CRDS_CHART])('chart and program have the same version', async (folder) => {
   const chart: unknown = parseYaml(await readFile(join(folder, 'Chart.yaml'), 'utf8'));
   expect(chart).toMatchObject({ version: packageJson.version, appVersion: packageJson.version });
 });
@@ -960,7 +960,7 @@ test.each([CHART, CRDS_CHART])(
   },
 );
 
-test('the guide says how to delete a table whose namespace is not of the release, by the label that it has', async () => {
+test('the guide has the command, with the right label, to delete a table whose namespace is not of the release', async () => {
   const guide = await readFile(join(ROOT, 'docs/guides/install.md'), 'utf8');
   const objects = await render(plane(), { tableNamespace: { create: false, name: 'own-tables' } });
   expect(objects.filter(({ kind }) => kind === 'Namespace')).toEqual([]);
@@ -970,7 +970,7 @@ test('the guide says how to delete a table whose namespace is not of the release
   expect(row).toContain(`kubectl delete secret -n <its namespace> -l ${INSTANCE_LABEL}=${instance}`);
 });
 
-test('SECURITY.md says what every ServiceAccount may', async () => {
+test('SECURITY.md has the rights of every ServiceAccount', async () => {
   const page = await readFile(join(ROOT, 'SECURITY.md'), 'utf8');
   const accounts = everything.filter(({ kind }) => kind === 'ServiceAccount');
   const names = new Set(accounts.map(({ metadata }) => metadata.name.replace(/^penstock-/, '<release>-')));
@@ -978,7 +978,7 @@ test('SECURITY.md says what every ServiceAccount may', async () => {
   expect([...names].filter((name) => !page.includes(`\n| \`${name}\``))).toEqual([]);
 });
 
-test('the guide on origin says whether the chart is signed', async () => {
+test('the install guide says whether the chart is signed', async () => {
   const guide = await readFile(join(ROOT, 'docs/guides/install.md'), 'utf8');
   const [, undone = ''] = guide.split('### Not covered');
   expect(undone).toContain('**The chart** is not signed');
@@ -996,7 +996,7 @@ test('documented commands wait for what they need', async () => {
 });
 
 test(
-  'what the chart tells Artifact Hub about its kinds and its image is so',
+  'the annotations for Artifact Hub about kinds and image are right',
   async () => {
     const { annotations } = chartSchema.parse(parseYaml(await readFile(join(CHART, 'Chart.yaml'), 'utf8')));
     const read = (name: string): unknown => parseYaml(annotations[`artifacthub.io/${name}`] ?? '');

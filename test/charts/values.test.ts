@@ -256,7 +256,7 @@ describe('values.yaml', () => {
     }
   });
 
-  test('says that the CRDs have no labels of yours', async () => {
+  test('says that the CRDs have no labels of the user', async () => {
     const objects = await render(plane(), { commonLabels: { team: 'platform' } });
     const bare = objects.filter(({ metadata }) => metadata.labels?.team === undefined);
     expect([...new Set(bare.map(({ kind }) => kind))]).toEqual(['CustomResourceDefinition']);
@@ -274,14 +274,14 @@ describe('values.yaml', () => {
     expect((await entries()).filter(({ comment }) => comment === '').map(({ path }) => path)).toEqual([]);
   });
 
-  test('marks the comment of what can be set, as helm-docs reads it', async () => {
+  test('marks the comments of settable values, as helm-docs reads them', async () => {
     const all = await entries();
     const settable = all.filter(({ path }) => !all.some((other) => other.path.startsWith(`${path}/`)));
     expect(settable.length).toBeGreaterThan(80);
     expect(settable.filter(({ comment }) => !comment.startsWith(' -- ')).map(({ path }) => path)).toEqual([]);
   });
 
-  test('and its schema know the same values', async () => {
+  test('has the same values as its schema', async () => {
     const schema: unknown = JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8'));
     // What a value may also have, and has not by default.
     const more =

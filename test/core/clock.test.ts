@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../core/clock.ts';
 
-test('a timer is not early, not by a part of a millisecond', async () => {
+test('a timer is never early, not even by a part of a millisecond', async () => {
   const waits = Array.from({ length: 200 }, (_, n) => 1 + n / 10);
   const early = await Promise.all(
     waits.map(
@@ -17,7 +17,7 @@ test('a timer is not early, not by a part of a millisecond', async () => {
   expect(early.filter(Boolean)).toEqual([]);
 });
 
-test('a timer that is cancelled does not come', async () => {
+test('a cancelled timer does not fire', async () => {
   const came: string[] = [];
   const cancel = systemClock.setTimer(1, () => came.push('cancelled'));
   cancel();
@@ -25,7 +25,7 @@ test('a timer that is cancelled does not come', async () => {
   expect(came).toEqual([]);
 });
 
-test('a wait that is longer than a timer of Node can be does not end at once', async () => {
+test('a wait longer than the longest timer of Node does not end at once', async () => {
   const came: string[] = [];
   const cancel = systemClock.setTimer(2 ** 40, () => came.push('early'));
   await new Promise<void>((resolve) => void systemClock.setTimer(20, resolve));

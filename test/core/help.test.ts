@@ -12,14 +12,14 @@ test.each([
   ['gateway/main.ts', 'node dist/gateway.js', 'PENSTOCK_JOURNAL_DIR'],
   ['ledger/main.ts', 'node dist/ledger.js', 'PENSTOCK_LEDGER_FILE'],
   ['dashboard/main.ts', 'node dist/dashboard.js', 'PENSTOCK_DASHBOARD_URL'],
-])('%s --help prints usage and settings, and nothing else happens', async (entry, usage, setting) => {
+])('%s --help prints usage and settings, and starts nothing', async (entry, usage, setting) => {
   const { code, stdout, stderr } = await run(entry, ['--help']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(new RegExp(`^usage: ${usage}\n?`));
   expect(stdout).toContain(`\n  ${setting}`);
 });
 
-test('an argument that local mode does not know is an error with the way to its settings', async () => {
+test('an argument that local mode does not know is an error that names the help', async () => {
   const { code, stdout } = await run('local/main.ts', ['--port', '9000']);
   expect(code).toBe(1);
   expect(stdout).toBe(
@@ -27,7 +27,7 @@ test('an argument that local mode does not know is an error with the way to its 
   );
 });
 
-test('a reader that has gone is no failure', async () => {
+test('a closed output is not an error', async () => {
   const child = spawn(process.execPath, ['ledger/main.ts', '--help'], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],

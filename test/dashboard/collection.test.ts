@@ -58,7 +58,7 @@ describe.each([
   ['the version of a list', '5', []],
   ['where the collection is', undefined, [list(5, {})]],
 ] as const)('from %s', (_, from, before) => {
-  test('it has begun when the watch is, and not before', async () => {
+  test('begins with the watch, and not before', async () => {
     const asked = Promise.withResolvers<ServerResponse>();
     const { next } = await start(from, ...before, (response) => asked.resolve(response));
     let isTold = false;
@@ -80,7 +80,7 @@ describe.each([
     await expect(next()).rejects.toBeInstanceOf(expected);
   });
 
-  test('a reader who leaves at its beginning leaves no watch open', async () => {
+  test('a client that disconnects at the beginning leaves no watch open', async () => {
     const closed = Promise.withResolvers<void>();
     const { events, next } = await start(from, ...before, (response) => {
       response.once('close', closed.resolve);
@@ -111,7 +111,7 @@ test.each([
   ['an authorizer is away', refusal(500, 'InternalError')],
   ['the server is not well', refusal(503, 'Unavailable')],
   ['it has too much to do', refusal(429, 'TooManyRequests')],
-])('one that ends while %s goes on when that is over', async (_, answer) => {
+])('one that ends while %s resumes after that', async (_, answer) => {
   const { next } = await start(
     '5',
     ends6,
@@ -124,7 +124,7 @@ test.each([
   expect([await next(), await next()]).toEqual([began('9'), changed('ADDED', 10)]);
 });
 
-test('an ended watch does not resume for a reader who lost the right', async () => {
+test('an ended watch does not resume for a user who lost the right', async () => {
   const { next } = await start('5', ends6, refusal(403, 'Forbidden'));
   expect([await next(), await next()]).toEqual([began('5'), changed('ADDED', 6)]);
   await expect(next()).rejects.toBeInstanceOf(ClusterRefusal);
@@ -133,7 +133,7 @@ test('an ended watch does not resume for a reader who lost the right', async () 
 test.each([
   ['as it begins', refusal(410, 'Expired'), []],
   ['when it has begun', tooOld, [began('5')]],
-])('from a version that is too old it begins again, said %s', async (_, answer, first) => {
+])('from a version that is too old it begins again, %s', async (_, answer, first) => {
   const { next } = await start('5', answer, list(9, {}), watch(line('ADDED', object('a', 10))));
   for (const event of first) expect(await next()).toEqual(event);
   expect([await next(), await next()]).toEqual([began('9'), changed('ADDED', 10)]);

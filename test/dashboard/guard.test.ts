@@ -9,7 +9,7 @@ import { isOwnPath } from '../../dashboard/routes/oidc.ts';
 
 const outside = placeOf(new URL('https://penstock.example.com'));
 
-describe('a host', () => {
+describe('the host of a request', () => {
   test('is one of the configured names, or localhost', () => {
     const find = (host: string | undefined) => findPlace([outside], host)?.origin;
     expect(find('penstock.example.com')).toBe('https://penstock.example.com');
@@ -42,11 +42,11 @@ describe('a host', () => {
   });
 });
 
-describe('a sender', () => {
+describe('the sender of a request', () => {
   const sites = [undefined, 'same-origin', 'same-site', 'cross-site', 'none', ''];
   const origins = [undefined, outside.origin, 'https://evil.example', 'null', ''];
 
-  test('that changes something says that it is ours, and nothing else', () => {
+  test('that changes something proves that it is one of our pages', () => {
     const own = sites.flatMap((site) =>
       origins.filter((origin) => isOwnPage({ site, origin }, outside)).map((origin) => [site, origin]),
     );
@@ -57,7 +57,7 @@ describe('a sender', () => {
     ]);
   });
 
-  test('that reads does not say that it is another’s', () => {
+  test('that reads does not come from another site', () => {
     const read = sites.flatMap((site) =>
       origins.filter((origin) => !isForeignPage({ site, origin }, outside)).map((origin) => [site, origin]),
     );
@@ -94,7 +94,7 @@ describe('a path of Kubernetes', () => {
   const group = '/apis/penstock.dev/v1alpha1';
   const secret = { apiVersion: 'v1', kind: 'Secret' };
 
-  test('is one of our kinds, or the making of a Secret', () => {
+  test('is one of our kinds, or the creation of a Secret', () => {
     const object = {};
     expect(why('GET', `${group}/apikeys`)).toBe('list apikeys');
     expect(why('GET', `${group}/namespaces/a/providers?limit=5&continue=x`)).toBe('list providers');
@@ -138,7 +138,7 @@ describe('a path of Kubernetes', () => {
       expect(why('GET', path), path).toBe('unknown');
   });
 
-  test('is not reached in another way', () => {
+  test('is not reached by another spelling', () => {
     for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'get'])
       expect(why(method, '/api/v1/namespaces/a/secrets', secret), method).toBe('method');
     expect(why('POST', `${group}/apikeys`, {})).toBe('method');
@@ -161,7 +161,7 @@ describe('a path of Kubernetes', () => {
       expect(why('POST', '/api/v1/namespaces/a/secrets', body)).toBe('body');
   });
 
-  test('is put together again: whatever is sent, only those paths are called', () => {
+  test('is built from its parts: whatever is sent, only those paths are called', () => {
     const words = fc.constantFrom(
       'api',
       'apis',
@@ -211,7 +211,7 @@ describe('a path of Kubernetes', () => {
     );
   });
 
-  test('lists at most so many at once', () => {
+  test('has a limit on the number of listed objects', () => {
     for (const [asked, got] of [
       ['', '500'],
       ['?limit=20', '20'],
@@ -222,7 +222,7 @@ describe('a path of Kubernetes', () => {
     }
   });
 
-  test('needs a right that is named as kubectl names it', () => {
+  test('needs a right, named as by kubectl', () => {
     expect(RIGHTS).toHaveLength(22);
     expect(rightInWords('create apikeys', 'team-a')).toBe('create apikeys.penstock.dev in namespace team-a');
     expect(rightInWords('create secrets', null)).toBe('create secrets in all namespaces');

@@ -26,8 +26,8 @@ const condition = (type: string, status: string, reason = 'Because', message = '
 
 const nowMs = Date.parse('2026-11-23T12:00:00Z');
 
-describe('a row', () => {
-  test('says of a key what its object and the ledger know', () => {
+describe('a row of the key list', () => {
+  test('combines the object of a key and its figures in the ledger', () => {
     const key = {
       metadata,
       spec: {
@@ -84,7 +84,7 @@ describe('a row', () => {
     });
   });
 
-  test('of a weekly budget shows what the ledger says of the week, as of any other', () => {
+  test('shows the week of a weekly budget from the ledger, as any other period', () => {
     const week = { metadata, spec: { budgets: [{ period: 'Week', limit: '20' }] } };
     const spend = { lastUsedAt: '2026-11-22T00:00:00Z', day: '1', week: '9', month: '42', total: '50' };
     const spentOf = (ledger: ReadonlyMap<string, KeySpend>) =>
@@ -93,7 +93,7 @@ describe('a row', () => {
     expect(spentOf(new Map())).toBe('0');
   });
 
-  test('of a key that the ledger has not seen for a month says that nothing was spent, and what was before', () => {
+  test('shows no spend for a key that was unused for a month, and its earlier spend', () => {
     const usage = { lastUsedAt: '2026-01-01T00:00:00Z', periods: [{ period: 'Total', spend: '7' }] };
     expect(keyRowOf({ metadata, status: { usage } }, new Map(), nowMs)).toMatchObject({
       lastUsedAt: '2026-01-01T00:00:00Z',
@@ -110,7 +110,7 @@ describe('a row', () => {
     ['Day', '2026-11-23T00:00:00Z', '2026-11-22T00:00:00Z'],
     ['Week', '2026-11-23T00:00:00Z', '2026-11-16T00:00:00Z'],
     ['Month', '2026-11-01T00:00:00Z', '2026-10-01T00:00:00Z'],
-  ])('of a %s that is over says nothing, where the ledger is away', (period, present, past) => {
+  ])('shows no spend of a %s that is over, during an outage of the ledger', (period, present, past) => {
     const spendOf = (start: string) => {
       const status = { usage: { periods: [{ period, start, spend: '99' }] } };
       return keyRowOf({ metadata, spec: { budgets: [{ period, limit: '100' }] }, status }, undefined, nowMs)
@@ -119,7 +119,7 @@ describe('a row', () => {
     expect([spendOf(present), spendOf(past)]).toEqual(['99', null]);
   });
 
-  test('has one state, the one that matters most', () => {
+  test('has a single state, the most important one', () => {
     const stateOf = (conditions: object[], spec: object = {}) =>
       keyRowOf({ metadata, spec, status: { conditions } }, undefined, nowMs)?.state;
     const [ready, disabled] = [condition('Ready', 'True', 'DisabledBySpec'), { disabled: true }];
@@ -134,7 +134,7 @@ describe('a row', () => {
     expect(stateOf([condition('Conflicted', 'True'), ready])).toBe('Rejected');
   });
 
-  test('is called disabled only when gateways have taken that, and before with why they have not', () => {
+  test('is disabled only after gateways have applied that; before, it has the reason of the delay', () => {
     const rowOf = (conditions: object[], observedGeneration = 2) =>
       keyRowOf(
         {
@@ -169,7 +169,7 @@ describe('a row', () => {
     expect(rowOf([isOff, ...out])).toMatchObject({ state: 'Disabled' });
   });
 
-  test('represents whatever an object holds, and only what is no object has none', () => {
+  test('exists for any object, and for objects alone', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (spec, status) => {
         expect(keyRowOf({ metadata, spec, status }, undefined, nowMs)).toMatchObject({ name: 'bot' });
@@ -181,7 +181,7 @@ describe('a row', () => {
   });
 });
 
-describe('a page', () => {
+describe('a page of the key list', () => {
   const plain = keyRowOf({ metadata }, undefined, nowMs) as KeyRow;
   const some = fc.record({
     name: fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 3 }),
@@ -204,7 +204,7 @@ describe('a page', () => {
   const listed = (all: readonly KeyRow[]) => all.map((row) => ({ row, words: '' }));
   const nameOf = (row: KeyRow) => `${row.namespace}/${row.name}`;
 
-  test('after the other gives every row once, in the same order whatever the size of pages', () => {
+  test('after another gives every row once, in the same order for any page size', () => {
     fc.assert(
       fc.property(rows, sort, order, fc.integer({ min: 1, max: 5 }), (all, by, way, limit) => {
         const choose = (more: object) =>
@@ -219,7 +219,7 @@ describe('a page', () => {
     );
   });
 
-  test('is in order, with those that have no value at the end', () => {
+  test('is sorted, with missing values at the end', () => {
     fc.assert(
       fc.property(rows, order, (all, way) => {
         const values = chooseRows(listed(all), choiceSchema.parse({ sort: 'spend', order: way })).rows.map(
@@ -232,7 +232,7 @@ describe('a page', () => {
     );
   });
 
-  test('holds what has all the words, in whatever case', () => {
+  test('has the rows with all the words, in upper or lower case', () => {
     fc.assert(
       fc.property(rows, fc.constantFrom('', 'ADA', 'team-a ada', 'team-a/a', 'b ben', 'nobody'), (all, q) => {
         const { rows: found, total } = chooseRows(listed(all), choiceSchema.parse({ q, state: 'Ready' }));
@@ -248,7 +248,7 @@ describe('a page', () => {
     );
   });
 
-  test('of ten thousand keys is there in a moment', () => {
+  test('of ten thousand keys takes a moment', () => {
     const many = Array.from({ length: 10_000 }, (_, index) => ({
       ...plain,
       name: `key-${index}`,
@@ -263,7 +263,7 @@ describe('a page', () => {
   });
 });
 
-test('a list is read once for all who wait, is gone after ten seconds, and is never another person’s', async () => {
+test('a list is read once for all requests of a person, kept for ten seconds, and never shown to another person', async () => {
   const clock = makeFakeClock();
   const asked: string[] = [];
   const clusterOf = ({ token }: { token: string }): Cluster => ({
@@ -290,7 +290,7 @@ test('a list is read once for all who wait, is gone after ten seconds, and is ne
   expect(asked).toHaveLength(6);
 });
 
-test('what was spent is asked while the keys are being read, as both take long where there are many', async () => {
+test('spend is requested while the keys are read, since both can take long', async () => {
   const clock = { ...makeFakeClock(), wallMs: () => nowMs };
   const isListed = Promise.withResolvers<void>();
   const clusterOf = (): Cluster => ({
@@ -320,7 +320,7 @@ test('what was spent is asked while the keys are being read, as both take long w
   expect(spendFrom).toBe('ledger');
 });
 
-test('few pages wait for a ledger that does not answer: as they come they are far larger than their rows', async () => {
+test('while the ledger does not answer, few pages wait for it, since unfinished ones need more memory', async () => {
   const clock = { ...makeFakeClock(), wallMs: () => nowMs };
   let pages = 0;
   const clusterOf = (): Cluster => ({
@@ -349,7 +349,7 @@ test('few pages wait for a ledger that does not answer: as they come they are fa
   expect((await reading).keys).toHaveLength(20);
 });
 
-test('where more keys were used than the ledger is asked for, none of them is called unused', async () => {
+test('no key is called unused if more keys were used than the ledger returns', async () => {
   const clock = { ...makeFakeClock(), wallMs: () => nowMs };
   const clusterOf = (): Cluster => ({
     call: async () => ({ status: 200, body: { metadata: {}, items: [{ metadata }] } }),
@@ -369,7 +369,7 @@ test('where more keys were used than the ledger is asked for, none of them is ca
   expect([keys.map(({ row }) => row.spend), spendFrom]).toEqual([[null], 'status']);
 });
 
-test('a key is found by its display name, its team, its mail address and the hint of any active secret, also after a change', async () => {
+test('a key is found by its display name, team, mail address and the hint of any active secret, also after a change', async () => {
   const clock = makeFakeClock();
   const bot = (team: string) => ({
     metadata,
@@ -399,7 +399,7 @@ test('a key is found by its display name, its team, its mail address and the hin
   expect([await found('core'), await found('edge')]).toEqual([[], ['bot']]);
 });
 
-test('a list that is half as old as it may become is read again beside it, and hears of changes at the same time', async () => {
+test('a list at half of its age is read again in the background, and follows changes during that', async () => {
   const clock = makeFakeClock();
   const items = [{ metadata }];
   let reads = 0;
@@ -445,7 +445,7 @@ test('a list that is half as old as it may become is read again beside it, and h
   expect(clock.pending()).toEqual([]);
 });
 
-test('what has changed between a list and the watch is in the next answer, which says how new it is', async () => {
+test('changes between a list and its watch are in the next answer, which states its version', async () => {
   const clock = makeFakeClock();
   const keyOf = (name: string, version: number, owner = '') => ({
     metadata: { ...metadata, name, resourceVersion: String(version) },

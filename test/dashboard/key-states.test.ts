@@ -96,11 +96,11 @@ test.each<[string, string, KubeObject]>([
     keyOf([ready, condition('BudgetExhausted', 'True', 'BudgetExhausted')]),
   ],
   ['ends soon', 'Expires soon', keyOf([ready, condition('ExpiringSoon', 'True', 'NearExpiry')])],
-])('a key that %s is %s on its page, and the same in the list', (_, word, key) => {
+])('a key that %s is %s on its page, and in the list too', (_, word, key) => {
   expect([statusOf(key).word, inList(key)]).toEqual([word, wordsOfList[word]]);
 });
 
-test('no conditions make the list and the page disagree', () => {
+test('list and page agree under any conditions', () => {
   const types = [
     'Accepted',
     'Issued',

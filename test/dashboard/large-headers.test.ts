@@ -56,7 +56,7 @@ const cookiesOf = (kib: number): string =>
 const ask = (path: string, kib: number) =>
   rawCall({ port }, { path, method: 'GET', headers: { host: `localhost:${port}`, cookie: cookiesOf(kib) } });
 
-describe('with the cookies of neighbours', () => {
+describe('with cookies of neighbouring sites', () => {
   test.each([10, 20, 28])('of %i KiB a page is served', async (kib) => {
     const { status, text } = await ask('/', kib);
     expect([status, text]).toEqual([200, expect.stringContaining('Penstock')]);
@@ -72,7 +72,7 @@ describe('with the cookies of neighbours', () => {
     },
   );
 
-  test('that are too many, a program of a page is answered in JSON', async () => {
+  test('that are too large, a program gets its error in JSON', async () => {
     const { status, text } = await ask('/api/session', 40);
     expect([status, JSON.parse(text)]).toEqual([
       431,

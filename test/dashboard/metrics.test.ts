@@ -33,7 +33,7 @@ test.each([
   expect((await text()).split('\n')).toContain(line);
 });
 
-test('how long a page was open is not how long an answer takes', async () => {
+test('the time that a page is open is not the time of its answers', async () => {
   expect(await text()).not.toContain('request_duration_seconds_sum{route="/api/watch"}');
   expect(isStream(answered({ route: '/api/watch', status: 429 }))).toBe(false);
 });
@@ -46,7 +46,7 @@ test.each<[string, Partial<Answered>, ReturnType<typeof signInOf>]>([
   ['no Kubernetes', { method: 'POST', status: 503 }, { way: 'token', outcome: 'failed' }],
   ['a browser that has left', { method: 'POST', status: undefined }, undefined],
   ['the question who is signed in', { method: 'GET', status: 401 }, undefined],
-])('%s is a sign-in by token as far as it goes', (_, more, expected) => {
+])('%s is a sign-in by token, as far as it goes', (_, more, expected) => {
   expect(signInOf(answered({ route: '/api/session', ...more }))).toEqual(expected);
 });
 
@@ -79,7 +79,7 @@ test.each<[string, string, Partial<Answered>, ReturnType<typeof signInOf>]>([
   ['a beginning', 'start', { location: 'https://login.example/?signInError=unknown_token' }, undefined],
   ['what we did wrong', 'callback', { status: 500 }, { way: 'oidc', outcome: 'failed' }],
   ['an installation without an issuer', 'callback', { status: 404 }, undefined],
-])('%s is a sign-in by the issuer as far as it goes', (_, end, more, expected) => {
+])('%s is a sign-in by the issuer, as far as it goes', (_, end, more, expected) => {
   expect(signInOf(answered({ route: `/api/oidc/${end}`, status: 302, ...more }))).toEqual(expected);
 });
 
@@ -97,7 +97,7 @@ test('labels hold only fixed words, whatever was requested', () => {
   ]);
 });
 
-test('a sign-in that Kubernetes or the issuer cannot answer is counted, with its page', async () => {
+test('a sign-in without an answer from Kubernetes or the issuer is counted, with its page', async () => {
   const nobody = `http://127.0.0.1:${await freePort()}`;
   const settings = {
     issuer: nobody,

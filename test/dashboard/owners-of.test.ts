@@ -16,7 +16,7 @@ const sumOf = (apiKey: string, requests: number) => ({
   ...{ apiKey, requests, tokens: { input: requests, output: 1 }, costUsd: String(requests / 4) },
 });
 
-test('keys of one owner are one, and those without an owner or that are deleted are named so', () => {
+test('keys are grouped by owner, with groups for keys without an owner and deleted keys', () => {
   const keys = [
     keyOf('a', { name: 'Ada', team: 'Search' }),
     keyOf('b', { name: 'Ada', team: 'Ads' }),
@@ -35,7 +35,7 @@ test('keys of one owner are one, and those without an owner or that are deleted 
   ]);
 });
 
-test('nothing is lost after the largest, whatever they are sorted by', () => {
+test('owners after the largest are summed, whatever the order', () => {
   const names = fc.array(fc.tuple(fc.nat(20), fc.integer({ min: 1, max: 99 })), { maxLength: 40 });
   fc.assert(
     fc.property(names, fc.constantFrom('cost', 'tokens', 'requests'), (given, topBy) => {

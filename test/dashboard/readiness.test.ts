@@ -13,7 +13,7 @@ test('without an issuer there is nothing to wait for', () => {
   expect(openReadiness(undefined, () => {})()).toBeUndefined();
 });
 
-test('it waits for an issuer that was never reached; a later outage does not matter', async () => {
+test('an issuer that was never reached is waited for; a later outage does not matter', async () => {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
   const settings = { issuer, clientId: 'penstock', clientSecret: undefined, scopes: 'openid', name: 'One' };

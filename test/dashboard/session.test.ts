@@ -19,10 +19,10 @@ import {
 import { openSignInLimiter } from '../../dashboard/session/sign-in-limiter.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 
-describe('what is sealed', () => {
+describe('a sealed value', () => {
   const keys = [randomBytes(32), randomBytes(32)];
 
-  test('opens as it was, for its purpose and with its key alone', async () => {
+  test('opens unchanged, for its purpose and with its key alone', async () => {
     await fc.assert(
       fc.asyncProperty(fc.record({ token: fc.string(), more: fc.jsonValue() }), async (value) => {
         const sealer = openSealer(keys);
@@ -35,7 +35,7 @@ describe('what is sealed', () => {
     );
   });
 
-  test('does not open where one character of it is another', async () => {
+  test('does not open after a change of one character', async () => {
     const sealer = openSealer(keys);
     const sealed = await sealer.seal('session', { token: 'x'.repeat(50) });
     const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.';
@@ -64,7 +64,7 @@ describe('what is sealed', () => {
     expect(await openSealer([old]).open('session', later)).toBeUndefined();
   });
 
-  test('has room for an id token of 9 KB and a refresh token of 5 KB, in cookies and headers as browsers and servers take them', async () => {
+  test('has room for an id token of 9 KB and a refresh token of 5 KB, within the cookie and header limits of browsers and servers', async () => {
     const claims = { exp: 9e9, sub: 'ada', groups: randomText(6_600) };
     const token = `${randomText(50)}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${randomText(342)}`;
     const session = newSession({ token, refreshToken: randomText(5 * 1_024) }, Date.now(), 3_600_000);
@@ -83,7 +83,7 @@ describe('what is sealed', () => {
     ).toEqual(session);
   });
 
-  test('is small where much repeats, as in the groups of a token', async () => {
+  test('is small for repetitive content, such as the groups of a token', async () => {
     const groups = Array.from({ length: 200 }, (_, index) => `/platform/teams/team-${index}/members`);
     const token = `e30.${Buffer.from(JSON.stringify({ groups })).toString('base64url')}.x`;
     const sealed = await openSealer(keys).seal('session', newSession({ token }, 0, 1));
@@ -91,7 +91,7 @@ describe('what is sealed', () => {
     expect(sealed.length).toBeLessThan(4_000);
   });
 
-  test('by a version that did not compress opens too', async () => {
+  test('of a version without compression opens too', async () => {
     const [key = randomBytes(32)] = keys;
     const kid = hash('sha256', Buffer.concat([Buffer.from('penstock dashboard key id '), key]), 'hex').slice(
       0,
@@ -103,7 +103,7 @@ describe('what is sealed', () => {
     expect(await openSealer(keys).open('session', sealed)).toEqual({ a: 1 });
   });
 
-  test('is in cookies that browsers take, and is read out of them as it was', async () => {
+  test('is split into cookies that browsers accept, and is read back unchanged', async () => {
     const longest = newSession({ token: randomText(TOKENS_CHARS_MAX) }, 0, 1);
     expect((await openSealer(keys).seal('session', longest)).length).toBeLessThan(SEALED_CHARS_MAX);
     fc.assert(
@@ -131,12 +131,9 @@ test.each([
   ['http://127.0.0.1:8081', 'penstock-session-8081'],
   ['http://[::1]:9', 'penstock-session-9'],
   ['http://[::1]', 'penstock-session-80'],
-])(
-  'the cookie of %s is %s: ports of one machine share cookies, and are different dashboards',
-  (url, name) => {
-    expect(cookieName('session', placeOf(new URL(url)))).toBe(name);
-  },
-);
+])('the cookie of %s is %s: dashboards on several ports of one machine share cookies', (url, name) => {
+  expect(cookieName('session', placeOf(new URL(url)))).toBe(name);
+});
 
 /** As tokens are written; nothing in it comes twice. */
 function randomText(length: number): string {
@@ -150,7 +147,7 @@ function sameBytes(one: string, other = ''): boolean {
 describe('a session', () => {
   const jwt = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
 
-  test('is over with its token, or by its own time', () => {
+  test('ends with its token, or at its own time limit', () => {
     expect(newSession({ token: 'opaque' }, 1_000, 60_000).expiresAtMs).toBe(61_000);
     expect(newSession({ token: jwt({ exp: 30 }) }, 1_000, 60_000).expiresAtMs).toBe(30_000);
     expect(newSession({ token: jwt({ exp: 90 }) }, 1_000, 60_000).expiresAtMs).toBe(61_000);
@@ -186,7 +183,7 @@ describe('a session', () => {
     });
   });
 
-  test('has an id and a header of its own each time', () => {
+  test('has a new id and a new CSRF header each time', () => {
     const made = Array.from({ length: 100 }, () => newSession({ token: 'x' }, 0, 1)).flatMap(
       ({ id, csrf }) => [id, csrf],
     );
@@ -194,7 +191,7 @@ describe('a session', () => {
     expect(made.every((text) => text.length === 22)).toBe(true);
   });
 
-  test('holds only what a header can carry, and knows whose namespace it is', () => {
+  test('contains only characters that a header can carry, and names its namespace', () => {
     for (const text of ['', 'a b', 'a\n', 'é', 'a\u0000']) expect(isTokenText(text), text).toBe(false);
     expect(isTokenText('eyJ.a-b_c.~+/=')).toBe(true);
     expect(namespaceOf('system:serviceaccount:team-a:bot')).toBe('team-a');
@@ -202,7 +199,7 @@ describe('a session', () => {
       expect(namespaceOf(name), name).toBeNull();
   });
 
-  test('stays ended until its expiry, however many end, with little memory', () => {
+  test('stays ended until its expiry, with little memory for any number of ended sessions', () => {
     const at = fc.record({ id: fc.nat(60), issued: fc.nat(50), lasts: fc.integer({ min: 1, max: 50 }) });
     fc.assert(
       fc.property(fc.array(at, { maxLength: 80 }), fc.integer({ min: 1, max: 10 }), (ends, max) => {
@@ -284,7 +281,7 @@ describe('attempts to sign in', () => {
     expect(limiter.attempt(guess('192.0.2.1'))).toBeUndefined();
   });
 
-  test('of a network of IPv6 are counted as one', () => {
+  test('from one IPv6 network are counted together', () => {
     const limiter = openSignInLimiter({ now: () => 0, wallMs: () => 0 }, bounds);
     for (let count = 0; count < 10; count += 1)
       expect(limiter.attempt(guess(`2001:db8:1:2::${count}`))).toBeUndefined();
@@ -304,7 +301,7 @@ describe('attempts to sign in', () => {
     expect(limiter.attempt(guess('10.0.0.1'))).toBeUndefined();
   });
 
-  describe('that are wrong keep none out', () => {
+  describe('with wrong tokens lock nobody out', () => {
     const jwt = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
     const issuer = 'https://login.example.com';
     const likely = jwt({ iss: issuer, exp: 1_000 });
@@ -319,7 +316,7 @@ describe('attempts to sign in', () => {
       return { clock, limiter, guessUntilRefused };
     }
 
-    test('whose token was good before, from the same address and a day later', () => {
+    test('with a token that worked before are admitted, from the same address and a day later', () => {
       const { clock, limiter, guessUntilRefused } = open();
       limiter.succeeded(guess(person, 'good'));
       clock.advance(24 * 3_600_000 - 1);
@@ -331,7 +328,7 @@ describe('attempts to sign in', () => {
       expect(limiter.attempt(guess(person, 'good'))).toBeGreaterThan(0);
     });
 
-    test('and a token that was good before and is no more is held back by itself', () => {
+    test('with a token that worked before and now fails are limited by themselves', () => {
       const { limiter, guessUntilRefused } = open();
       limiter.succeeded(guess(person, 'good'));
       limiter.succeeded(guess(person, 'other'));
@@ -346,14 +343,14 @@ describe('attempts to sign in', () => {
       ['whose time has passed', jwt({ iss: issuer, exp: -1 }), false],
       ['that says nothing of its end', jwt({ iss: issuer }), false],
       ['that is none', 'opaque', false],
-    ])('who shows a JWT %s', (_what, token, isLetThrough) => {
+    ])('with a JWT %s are judged by its claims', (_what, token, isLetThrough) => {
       const { limiter, guessUntilRefused } = open();
       limiter.succeeded(guess(attacker, jwt({ iss: 'https://kubernetes', exp: 900 })));
       guessUntilRefused(person);
       expect(limiter.attempt({ address: person, token }) === undefined).toBe(isLetThrough);
     });
 
-    test('and such tokens are bounded too, by address and in all', () => {
+    test('with such tokens are limited too, per address and in total', () => {
       const { limiter } = open();
       const admitted = (address: string): number => {
         const tries = Array.from({ length: 20 }, (_, count) => jwt({ iss: issuer, exp: 1_000, count }));
@@ -362,14 +359,14 @@ describe('attempts to sign in', () => {
       expect([1, 2, 3, 4, 5].map((at) => admitted(`192.0.2.${at}`))).toEqual([10, 10, 10, 10, 0]);
     });
 
-    test('who comes back from an issuer', () => {
+    test('of a person returning from the issuer are admitted', () => {
       const { limiter, guessUntilRefused } = open();
       guessUntilRefused(person);
       guessUntilRefused(person, likely);
       expect(limiter.attempt({ address: person, token: undefined })).toBeUndefined();
     });
 
-    test('from an address that somebody has signed in from: new addresses wait first', () => {
+    test('from an address with an earlier sign-in are admitted: new addresses wait first', () => {
       const { limiter, guessUntilRefused } = open();
       limiter.succeeded(guess(person, 'good'));
       for (let at = 1; at <= 4; at += 1) guessUntilRefused(`198.51.100.${at}`);

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('in a pod, nothing need be said', () => {
+test('in a pod, no setting is required', () => {
   expect(readSettings({ ...needed, PENSTOCK_DASHBOARD_URL: ' ' })).toMatchObject({
     port: 8080,
     places: [],
@@ -33,7 +33,7 @@ test('in a pod, nothing need be said', () => {
   expect(readSettings({ KUBERNETES_SERVICE_HOST: 'fd00::1' }).kubernetes.url).toBe('https://[fd00::1]:443');
 });
 
-test('all that can be said is taken', async () => {
+test('every setting is read', async () => {
   const keys = [randomBytes(32), randomBytes(32)];
   const file = await write('keys', keys.map((key) => key.toString('base64')).join('\n'));
   const secret = await write('secret', 'canary-word\n');
@@ -64,19 +64,16 @@ test('all that can be said is taken', async () => {
 test.each([
   'https://login.example.com/application/o/kubernetes/',
   'https://login.example.com/realms/platform',
-])(
-  'the issuer is %s as it is written: it calls itself so, and is compared with it to the letter',
-  (issuer) => {
-    const { oidc } = readSettings({
-      ...needed,
-      PENSTOCK_DASHBOARD_OIDC_ISSUER: issuer,
-      PENSTOCK_DASHBOARD_OIDC_CLIENT_ID: 'penstock',
-    });
-    expect(oidc?.issuer).toBe(issuer);
-  },
-);
+])('the issuer is %s as written: its name is compared to the letter', (issuer) => {
+  const { oidc } = readSettings({
+    ...needed,
+    PENSTOCK_DASHBOARD_OIDC_ISSUER: issuer,
+    PENSTOCK_DASHBOARD_OIDC_CLIENT_ID: 'penstock',
+  });
+  expect(oidc?.issuer).toBe(issuer);
+});
 
-test('what is wrong is named with the way out, and no value shown', async () => {
+test('an error names the setting and the remedy, and shows no value', async () => {
   const wrong = (environment: Record<string, string>) => {
     const read = () => readSettings({ ...needed, ...environment });
     expect(read).not.toThrow('canary-word');

@@ -58,8 +58,8 @@ test('a silent stream sends a heartbeat every fifteen seconds', async () => {
   stream.close();
 });
 
-describe('it ends', () => {
-  test('with the time of the session, and says so', async () => {
+describe('a stream ends', () => {
+  test('at the end of the session, and says so', async () => {
     const { stream, clock } = await openStream(silence);
     clock.advance(sessionMs);
     const { events, ending } = await stream.finished;
@@ -70,7 +70,7 @@ describe('it ends', () => {
     ]);
   });
 
-  test('when the right is withdrawn, and says so', async () => {
+  test('after the right is withdrawn, and says so', async () => {
     // biome-ignore lint/correctness/useYield: it is refused
     const { stream } = await openStream(async function* () {
       throw new ClusterRefusal({ status: 403, body: {} });
@@ -83,7 +83,7 @@ describe('it ends', () => {
     ['right is taken away', allowed(false)],
     ['token is known no longer', { status: 401, body: {} }],
   ];
-  test.each(refusals)('within ten seconds where the %s while nothing changes, and says so', async (_, no) => {
+  test.each(refusals)('within ten seconds if the %s while nothing changes, and says so', async (_, no) => {
     const asked: unknown[] = [];
     const answers = [
       async () => allowed(true),
@@ -119,7 +119,7 @@ describe('it ends', () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  test('silently when its reader has gone, together with the watch', async () => {
+  test('silently after its reader has disconnected, together with the watch', async () => {
     const ended = Promise.withResolvers<void>();
     const { stream } = await openStream(async function* (signal) {
       yield* silence(signal);
@@ -130,7 +130,7 @@ describe('it ends', () => {
   });
 });
 
-test('nothing is buffered for a reader who does not read, and after half a minute the stream closes', async () => {
+test('nothing is buffered for a client that does not read, and after half a minute the stream closes', async () => {
   let reported = 0;
   const ended = Promise.withResolvers<void>();
   const text = 'x'.repeat(100_000);

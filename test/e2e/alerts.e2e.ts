@@ -119,11 +119,11 @@ test.each<readonly [alert: string, when: string, series: readonly Series[]]>([
     'the receiver has taken nothing for over a quarter of an hour, however seldom it is asked',
     [untaken((minute) => minute * 60)],
   ],
-])('%s rings where %s', async (alert, _, series) => {
+])('%s fires if %s', async (alert, _, series) => {
   expect(await ringsAt(alert, series)).toBeGreaterThan(0);
 });
 
-test('PenstockRouteOut rings within five minutes of a delete that takes a model out', async () => {
+test('PenstockRouteOut fires within five minutes of a delete that takes a model out of service', async () => {
   const seen = await ringsAt('PenstockRouteOut', [unavailable((minute) => Math.max(0, minute - 20) * 2)]);
   expect(seen).toBeGreaterThanOrEqual(22);
   expect(seen).toBeLessThanOrEqual(25);
@@ -161,6 +161,6 @@ test.each<readonly [alert: string, where: string, series: readonly Series[]]>([
     'the receiver takes something every ten minutes',
     [untaken((minute) => (minute % 10) * 60)],
   ],
-])('%s is silent where %s', async (alert, _, series) => {
+])('%s does not fire if %s', async (alert, _, series) => {
   expect(await ringsAt(alert, series)).toBeUndefined();
 });

@@ -95,7 +95,7 @@ async function askAll(count: number): Promise<readonly { readonly seen: Seen; re
   return answers;
 }
 
-test(`every breaker is open for ${seconds} s at ${rate} requests a second: all are reported at once`, async () => {
+test(`every breaker is open for ${seconds} s at ${rate} requests a second: all callers are answered at once`, async () => {
   for (let asked = 0; asked < 100; asked++) {
     if (isTold(await rawCall({ port: portOf() }, requestOf()))) break;
   }

@@ -43,7 +43,7 @@ function target(
   return { baseUrl, provider: 'team-a/bedrock', upstreamModel: model, dialects, ...more, providerEntry };
 }
 
-test('200 requests a second meet credentials of ten seconds and projected tokens of six, and none fails', async () => {
+test('200 requests a second use credentials of ten seconds and projected tokens of six, and none fails', async () => {
   await using parts = new AsyncDisposableStack();
   const simulator = await startSimulator();
   parts.defer(() => simulator.close());
@@ -124,7 +124,7 @@ describe('moto', () => {
       teamRole,
     ],
     ['AssumeRole with access keys', { roleArn: teamRole, externalId: 'ours' }, 'keys', teamRole],
-  ])('understands %s', async (_, settings, keys, role) => {
+  ])('accepts %s', async (_, settings, keys, role) => {
     await using parts = new AsyncDisposableStack();
     const folder = mkdtempSync(join(tmpdir(), 'projected-'));
     parts.defer(() => rmSync(folder, { recursive: true }));

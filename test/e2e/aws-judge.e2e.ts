@@ -34,7 +34,7 @@ const letters = "abcXYZ019:/%.-_~ @+=&?#!'()*,;$äß漢🙂";
 const text = (lengthMax: number): string =>
   Array.from({ length: 1 + below(lengthMax) }, () => [...letters][below([...letters].length)]).join('');
 
-test('5,000 random requests have the signatures that botocore makes of them', async () => {
+test('5,000 random requests have the signatures of botocore', async () => {
   const cases = Array.from({ length: 5_000 }, () => {
     const service = random() < 0.5 ? 'bedrock' : 'bedrock-mantle';
     const host = `bedrock-runtime.eu-west-1.amazonaws.com${random() < 0.2 ? ':8443' : ''}`;
@@ -83,7 +83,7 @@ function strictly(value: string): string {
   );
 }
 
-test('10,000 random streams, cut and damaged anywhere, are read as botocore reads them, or fail for both', async () => {
+test('10,000 random streams, cut and damaged anywhere, are read as by botocore, or fail in both', async () => {
   const cases = Array.from({ length: 10_000 }, () => {
     const frames = Array.from({ length: 1 + below(4) }, () =>
       random() < 0.1

@@ -7,7 +7,7 @@ import { parts } from '../../tools/bench/parts/parts.ts';
 import { scenarios } from '../../tools/bench/scenarios.ts';
 import { startBench } from './bench/support.ts';
 
-test('a gateway with no part shows no sign of any, and one with all of them shows the signs of all', async () => {
+test('a gateway without parts shows no sign of any, and one with all of them shows the signs of all', async () => {
   const bench = await startBench();
   try {
     const { launcher, upstream, workFolder, programs } = bench;

@@ -51,7 +51,7 @@ function answered(
 
 const byNext = ({ isWhole, attempts }: Course): boolean => isWhole && attempts === 2;
 
-test('at connect: the next provider answers after the time for a connection, and at once when the breaker is open', () => {
+test('at connect: the next provider answers after the connect timeout, and at once while the breaker is open', () => {
   const { atConnect, behindBreaker, without } = facts;
   // They were asked in turn: what the machine does besides is in both of a pair. Two p99 differ by more than what is looked for.
   const added = behindBreaker
@@ -81,26 +81,26 @@ test('at connect: the next provider answers after the time for a connection, and
   ]);
 });
 
-test('on connections that were kept: the next provider answers within 12.1 s', () => {
+test('on kept connections: the next provider answers within 12.1 s', () => {
   judge('dropped on kept connections', [
     answered(facts.onKeptConnections, 12_100, byNext, 'answered by the next'),
   ]);
 });
 
-test('before the first word: the next provider answers within 12.1 s', () => {
+test('before the first content: the next provider answers within 12.1 s', () => {
   judge('dropped before the first word', [
     answered(facts.beforeContent, 12_100, byNext, 'answered by the next'),
   ]);
 });
 
-test('in the middle: the caller is reported within 30.5 s, and gets no good end', () => {
+test('in the middle of a stream: the caller gets an error within 30.5 s, and no end marker', () => {
   const isTold = ({ isWhole, error }: Course): boolean => !isWhole && error !== undefined;
   judge('dropped in the middle of a stream', [
     answered(facts.midStream, 30_500, isTold, 'ended with an error'),
   ]);
 });
 
-test('in the middle of what is held, or fetched as a stream: the next provider answers within 30.5 s', () => {
+test('in the middle of an answer that is held, or fetched as a stream: the next provider answers within 30.5 s', () => {
   const { midStreamHeld } = facts;
   judge('dropped in the middle of a held answer', [
     // A stream that has been held for 25 s has its head, which counts the attempts until then.

@@ -93,7 +93,7 @@ function judge(title: string, claims: readonly Claim[]): void {
 const beyond = (spent: number, limit: number): number =>
   Math.max(0, Math.ceil((spent - limit) / dollarsOfRequest - 1e-6));
 
-test('four gateways with one store spend a budget and at most one request beyond it, though the store stops, forgets, dies and comes back', async () => {
+test('four gateways with one store exceed a budget by one request at most, though the store stops, forgets, dies and comes back', async () => {
   const redis: RedisServer = parts.adopt(await startRedis(), (one) => one.close());
   // A third of all could be paid.
   const limit = (total / 3) * dollarsOfRequest;
@@ -145,7 +145,7 @@ test('four gateways with one store spend a budget and at most one request beyond
   ]);
 });
 
-test('four gateways without a store spend a budget and at most one request of each beyond it, and what they did not hear of while the ledger was away', async () => {
+test('four gateways without a store exceed a budget by one request each at most, and by what they did not read while the ledger was away', async () => {
   const limit = (total / 3) * dollarsOfRequest;
   const all = await houseWith(await tableWith(limit));
   const { house, ports } = all;

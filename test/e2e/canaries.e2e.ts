@@ -29,7 +29,7 @@ const failing = [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 529
 const canary = (of: string, version = 1): string => `canary-${of}-${version}-9f3a7c51e0b24d68`;
 const prompt = canary('prompt');
 
-test('a secret in every field is found in its Secret alone', { timeout: 600_000 }, async () => {
+test('the value of every secret field is in its Secret alone', { timeout: 600_000 }, async () => {
   const scorecard = openScorecard('Canaries');
   const answers: string[] = [];
   const searched = await liveAndStop(answers);

@@ -10,7 +10,7 @@ import { fixturesOf, runErrand } from './clients/run-errand.ts';
 const fixtures = '../fixtures/clients/claude-code';
 
 describe.each([...ableUpstreams, ...cloudUpstreams])('on %s', (upstream) => {
-  test('a turn with a tool call and a follow-up is done', async () => {
+  test('a turn with a tool call and a follow-up works', async () => {
     const facts = await runErrand('claude-code', claudeCode, upstream);
     expect(facts, facts.stdout + facts.stderr).toMatchObject({ exitCode: 0, marker: 'the tool ran\n' });
     expect(facts.requests.map(({ method, path, status }) => [method, path, status])).toEqual([

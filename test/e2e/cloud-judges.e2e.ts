@@ -110,7 +110,7 @@ async function judge(cases: readonly object[]): Promise<readonly string[][]> {
   return lines.map((line) => JSON.parse(line) as string[]);
 }
 
-test.each(cloudUpstreams)('all that is said with %s has the published shapes', async (upstream) => {
+test.each(cloudUpstreams)('all messages exchanged with %s have the published shapes', async (upstream) => {
   exchanges.length = 0;
   await use(upstream);
   const cases = exchanges.map(({ path, request, status, answer }) => ({

@@ -10,7 +10,7 @@ import { fixturesOf, runErrand } from './clients/run-errand.ts';
 const fixtures = '../fixtures/clients/codex';
 
 describe.each([...ableUpstreams, ...cloudUpstreams])('on %s', (upstream) => {
-  test('a turn with a tool call and a follow-up is done', async () => {
+  test('a turn with a tool call and a follow-up works', async () => {
     const facts = await runErrand('codex', codex, upstream);
     expect(facts, facts.stdout + facts.stderr).toMatchObject({ exitCode: 0, marker: 'the tool ran\n' });
     expect(facts.requests.map(({ method, path, status }) => [method, path, status])).toEqual([
@@ -30,7 +30,7 @@ describe.each([...ableUpstreams, ...cloudUpstreams])('on %s', (upstream) => {
 
 // For these it has other tools than for models it does not know: one that takes a program, reported as an item of the input.
 describe.each(ableUpstreams)('with a model that it knows, on %s', (upstream) => {
-  test('a turn with a tool call and a follow-up is done', async () => {
+  test('a turn with a tool call and a follow-up works', async () => {
     const facts = await runErrand('codex', codex, upstream, { knownModel: 'gpt-6.1-sol' });
     expect(facts, facts.stdout + facts.stderr).toMatchObject({ exitCode: 0, marker: 'the tool ran\n' });
     expect(facts.requests.map(({ status }) => status)).toEqual([200, 200]);
@@ -44,8 +44,8 @@ describe.each(ableUpstreams)('with a model that it knows, on %s', (upstream) => 
 });
 
 // It reads on behind both events that tell of it; that the body then has no end is what it reports.
-describe.each(ableUpstreams)('where the first stream breaks, on %s', (upstream) => {
-  test('it is asked for again, and the turn is done', async () => {
+describe.each(ableUpstreams)('if the first stream breaks, on %s', (upstream) => {
+  test('it is requested again, and the turn works', async () => {
     const facts = await runErrand('codex', codex, upstream, { isBroken: true });
     expect(facts, facts.stdout + facts.stderr).toMatchObject({ exitCode: 0, marker: 'the tool ran\n' });
     expect(facts.requests.map(({ status }) => status)).toEqual([200, 200, 200]);

@@ -38,7 +38,7 @@ interface Cell {
   readonly tally: CutTally;
 }
 
-test('none of 10,000 cut streams is taken for a whole one', { timeout: 2 * timeoutMs }, async () => {
+test('none of 10,000 truncated streams is read as complete', { timeout: 2 * timeoutMs }, async () => {
   const pairs = allDialects.flatMap((client) => allDialects.map((upstream) => [client, upstream] as const));
   const stage = await startCutStage(pairs, seed);
   const scorecard = openScorecard(`Cut streams, seed ${seed}, streams a cell ${streams}`);

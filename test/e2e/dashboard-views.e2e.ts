@@ -85,7 +85,7 @@ const views = Object.entries(SHOTS).filter(
   ([, { act, isLoading }]) => act === undefined && isLoading === undefined,
 );
 
-test('every view is there within 400 ms of the last of its data', async () => {
+test('every view appears within 400 ms of its last data', async () => {
   const timesMs: (readonly [string, number])[] = [];
   for (const [name, shot] of views) timesMs.push([name, await renderingMs(shot)]);
   timesMs.sort(([, a], [, b]) => b - a);
@@ -123,7 +123,7 @@ async function renderingMs({ path, rig }: Shot): Promise<number> {
   }
 }
 
-test('on a processor of a quarter of the speed, the overview can be used within 3.8 s of the first byte asked for', async () => {
+test('on a processor of a quarter of the speed, the overview is usable within 3.8 s of the first request', async () => {
   const timesMs: number[] = [];
   for (let run = 0; run < 7; run += 1) timesMs.push(await interactiveMs());
   timesMs.sort((a, b) => a - b);

@@ -10,7 +10,7 @@ import { openScorecard } from './scorecard.ts';
 
 const script = fileURLToPath(new URL('egress/inside.ts', import.meta.url));
 
-test('requests full of addresses in every dialect: nobody is connected to but the provider', async () => {
+test('requests full of addresses in every dialect open connections to the provider only', async () => {
   const facts = (await runSandboxed(script, { dist: await builtCheckout() })) as Facts;
   const { statuses, calls, callsWithAddress, elsewhere, control } = facts;
   const tried = Object.values(statuses).reduce((sum, count) => sum + count, 0);

@@ -114,7 +114,7 @@ const faults: readonly [string, Behaviour, boolean][] = [
   ['a role, then a FIN', { type: 'cut', after: { events: 1 } }, true],
 ];
 
-test('without a failover, to compare with', async () => {
+test('the baseline without a failover', async () => {
   first.script({ type: 'answer' });
   const connection = await openRaw({ port: portOf() });
   const took: number[] = [];
@@ -152,7 +152,7 @@ test.each(faults)('one failover from %s adds less than 50 ms at p99', async (nam
   ]);
 });
 
-test('a refused provider is answered for by the next within 50 ms', async () => {
+test('the next provider answers within 50 ms after a provider that refuses', async () => {
   const nobody = await closedPort();
   const connection = await openRaw({ port: portOf() });
   try {

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await plane().mustKubectl(['create', 'namespace', RELEASE_NAMESPACE]);
 });
 
-test('every one of them, without a warning', async () => {
+test('the API server accepts all of them, without a warning', async () => {
   const foreign = new Map<string, object>();
   for (const [, values] of VALUE_SETS) {
     for (const object of await render(plane(), values)) {

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 describe('a fresh clone', () => {
-  test('npm start prints a key that a stock OpenAI client gets a streamed, failed-over answer with', async () => {
+  test('npm start prints a key with which a stock OpenAI client gets a streamed answer after a failover', async () => {
     const startedAt = performance.now();
     const local = await startProcess('start', { command: 'npm', args: ['--silent'], cwd: clone });
     try {

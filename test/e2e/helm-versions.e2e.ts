@@ -54,7 +54,7 @@ describe.each(CASES)('installed with %s and upgraded with %s', (first, second) =
       'jsonpath={.spec.replicas}',
     ]);
 
-  test('it has the pods that the values say, then those that an autoscaler says, and goes without a trace', async () => {
+  test('it has the pods of the values, then those of an autoscaler, and is removed without a trace', async () => {
     await must(first, ['install', release, CHART, ...where, '--create-namespace'], values({ replicas: 3 }));
     expect(await replicas()).toBe('3');
     await must(second, ['upgrade', release, CHART, ...where], values({ replicas: 4 }));
@@ -102,7 +102,7 @@ describe.each(['Helm 3', 'Helm 4'])('installed with %s', (which) => {
   test.each([
     ['cluster', common],
     ['namespaces', { ...common, rbac: { scope: 'namespaces', tenantNamespaces: tenants } }],
-  ])('over the %s, each account may what is committed, and no more', async (scope, values) => {
+  ])('over the %s, each account has the committed rights, and no more', async (scope, values) => {
     // Its Job, which is a hook, needs nodes.
     const flags = ['--create-namespace', '--no-hooks'];
     await must(which, ['install', 'penstock', CHART, ...where, ...flags], values);
@@ -123,7 +123,7 @@ describe.each(['Helm 3', 'Helm 4'])('installed with %s', (which) => {
   });
 });
 
-test('the kinds are of the chart penstock-crds alone, and stay when it goes', async () => {
+test('the CRDs belong to the chart penstock-crds alone, and stay after it is removed', async () => {
   await must('Helm 4', ['upgrade', 'penstock-crds', CRDS_CHART, '-n', 'crds']);
   await must('Helm 4', ['uninstall', 'penstock-crds', '-n', 'crds']);
   expect((await plane().mustKubectl(['get', 'crd', '-o', 'name'])).trim().split('\n')).toHaveLength(4);

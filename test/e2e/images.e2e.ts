@@ -74,7 +74,7 @@ test('both images start the same process in the same way', async () => {
   expect(configs[0]?.User).toBe('65532:65532');
 });
 
-test('both images hold the same files of ours, to the byte and the mode', async () => {
+test('both images have the same files of ours, to the byte and the mode', async () => {
   const listings = await Promise.all(
     [built, packed].map((name) => withContainer(gatewayOf(name), (container) => listFiles(container))),
   );
@@ -114,7 +114,7 @@ describe.each([
     });
   });
 
-  test('starts gateway and operator from what was compiled ahead', async () => {
+  test('starts gateway and operator from compiled code', async () => {
     await withContainer(gatewayOf(name()), async (container) => {
       for (const process of compiledAhead) {
         const { output } = await container.exec(['node', '--max-old-space-size=256', `dist/${process}.js`], {

@@ -56,7 +56,7 @@ test('objects become Ready, a call is answered, and the ledger has its record', 
   });
 }, 60_000);
 
-test('nothing of it listens on IPv4', async () => {
+test('no process listens on IPv4', async () => {
   const { gateways, ledger, operators, plane } = installation();
   const urls = [
     plane.url,

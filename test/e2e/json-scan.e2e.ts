@@ -8,6 +8,6 @@ import { pythonWith } from '../support/python.ts';
 
 const committed = fileURLToPath(new URL('../../gateway/json/json-scan-code.ts', import.meta.url));
 
-test('json-scan-code.ts is what json-scan.c is compiled to', async () => {
+test('json-scan-code.ts is the compiled form of json-scan.c', async () => {
   expect(await buildJsonScan(await pythonWith([zigPackage]))).toBe(await readFile(committed, 'utf8'));
 });

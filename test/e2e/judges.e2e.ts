@@ -189,7 +189,7 @@ test('every expression of alerts and dashboard is PromQL', async () => {
 const ruleChecker = fileURLToPath(new URL('../support/rule-checker/', import.meta.url));
 
 test(
-  'Prometheus itself loads the rules, and parses what the dashboards ask',
+  'Prometheus itself loads the rules, and parses the queries of the dashboards',
   async () => {
     const program = await goProgram({ name: 'rule-checker', folder: ruleChecker });
     const objects = await render(plane(), everything);

@@ -15,7 +15,7 @@ const seed = Number(process.env.PENSTOCK_KILLS_SEED ?? Date.now() % 1_000_000);
 /** The group of 100 ms that docs/architecture.md states, and as long again for a write on a busy machine. */
 const lossMs = 200;
 
-test(`${kills} times killed under load`, async () => {
+test(`after ${kills} kills under load, the ledger has the records of all but the last moment`, async () => {
   const seen = await runKilledGateway({ kills, random: makeRandom(seed) });
   const { whole, doubled, lostAgesMs, inFlight, otherTokens, missingAgesMs, ...rest } = judgeJournal(seen);
   const card = openScorecard(`gateways killed with SIGKILL, seed ${seed}`);

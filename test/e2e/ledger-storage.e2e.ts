@@ -111,7 +111,7 @@ async function makeClaim(): Promise<void> {
   await plane().mustKubectl(['patch', 'pvc', claimName, ...where, ...patch]);
 }
 
-test('an upgrade from a StatefulSet keeps its claim, each value changes, and the way back finds it again', async () => {
+test('an upgrade from a StatefulSet keeps its claim, each value changes, and a rollback finds the claim again', async () => {
   await mustHelm(plane(), ['install', 'penstock', previousChart, ...where, '--create-namespace'], {});
   await makeClaim();
   const { uid } = await claim();

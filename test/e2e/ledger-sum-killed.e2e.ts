@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([postgres?.close(), redis?.close()]));
 
-test(`${gateways} gateways killed, ${operators} operators, and the stores beside them`, {
+test(`the ledger equals the providers after ${gateways} killed gateways, ${operators} operators, and their stores`, {
   timeout: 3_000_000,
 }, async () => {
   const random = makeRandom(seed);

@@ -11,7 +11,7 @@ import { openScorecard } from './scorecard.ts';
 
 const plane = useControlPlane({ hasControllers: false });
 
-test('over every fault', async () => {
+test('the ledger equals the providers over every fault', async () => {
   const scenes = scenesOf(wholeExtent);
   const seen = await runLedgerSums(plane(), scenes);
   const verdict = judgeSums(seen.calls, seen.records, seen.sums, prices);

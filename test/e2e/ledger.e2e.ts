@@ -68,7 +68,7 @@ test.each(['sqlite', 'postgres'] as const)(
   },
 );
 
-test('of two with postgres the one that leads is killed: the other goes on, and every attempt is there once', async () => {
+test('after the leader of two with Postgres is killed, the other goes on, and every attempt is there once', async () => {
   const seen = await runKilledLeader({ plane: plane(), kills, random: makeRandom(seed), postgres });
   const { lost, doubled, offPicodollars } = judgeLedger(seen);
   const card = openScorecard(`the leading ledger killed with SIGKILL, seed ${seed}`);

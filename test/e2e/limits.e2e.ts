@@ -78,7 +78,7 @@ const failuresOf = ({ statuses }: CrowdTally): number =>
     0,
   );
 
-test('four gateways with one store let through the limit, to the request', async () => {
+test('four gateways with one store admit exactly the limit', async () => {
   const lateBefore = await fleet.lateCalls();
   const tally = await crowd({ ports: fleet.ports, key: testKey, callers, requests });
   const late = (await fleet.lateCalls()) - lateBefore;
@@ -96,7 +96,7 @@ test('four gateways with one store let through the limit, to the request', async
   ]);
 });
 
-test('four gateways with one store use the tokens of a limit, and none beyond but of one request', async () => {
+test('four gateways with one store use the tokens of a limit, and exceed it by one request at most', async () => {
   const before = wall.totals();
   const lateBefore = await fleet.lateCalls();
   const tally = await crowd({ ports: fleet.ports, key: tokensKey, callers, requests });
@@ -121,7 +121,7 @@ test('four gateways with one store use the tokens of a limit, and none beyond bu
   ]);
 });
 
-test('four gateways with one store have so many requests under way as a limit has places', async () => {
+test('four gateways with one store have as many requests in flight as a limit allows', async () => {
   const callsBefore = wall.calls.length;
   const lateBefore = await fleet.lateCalls();
   answerMs = 20;
@@ -143,7 +143,7 @@ test('four gateways with one store have so many requests under way as a limit ha
   ]);
 });
 
-test('nobody fails and nothing stays behind while the store stops, forgets, dies and comes back', async () => {
+test('no request fails and no reservation stays while the store stops, forgets, dies and comes back', async () => {
   const total = callers * requests;
   const faults: (() => Promise<void>)[] = [
     async () => redis.pause(),
@@ -191,7 +191,7 @@ test('nobody fails and nothing stays behind while the store stops, forgets, dies
   ]);
 });
 
-test('four gateways without a store let through their shares, and one request more each', async () => {
+test('four gateways without a store admit their shares, and one request more each', async () => {
   await using parts = new AsyncDisposableStack();
   const alone = parts.adopt(await launchFleet(4, limited), (one) => one.close());
   const tally = await crowd({ ports: alone.ports, key: testKey, callers, requests, cancelledOfTen: 3 });

@@ -139,13 +139,13 @@ const programmed = async (): Promise<number> => {
   return statuses.split(' ').filter((status) => status === 'True').length;
 };
 
-test('while their statuses are being written', async () => {
+test('while their statuses are written', async () => {
   expect(await programmed()).toBeLessThan(keyCount);
   await useThem('while statuses are written');
   expect(card.misses()).toEqual([]);
 });
 
-test('when all is quiet', async () => {
+test('after all is quiet', async () => {
   await until(async () => (await programmed()) >= keyCount, 5_000);
   await useThem('when all is quiet');
   const { nowMib, peakMib } = await readResident(stage().dashboard);
@@ -158,7 +158,7 @@ test('when all is quiet', async () => {
   expect(card.misses()).toEqual([]);
 });
 
-test('one that is made among them works within a second of Programmed, and is found', async () => {
+test('a new one among them works within a second of Programmed, and is found', async () => {
   const beganMs = performance.now();
   await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
   await page.getByRole('button', { name: 'Create key' }).click();

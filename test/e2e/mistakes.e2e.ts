@@ -193,7 +193,7 @@ const mistakes: readonly Mistake[] = [
 ];
 
 for (const mistake of mistakes) {
-  test(`${mistake.name}: the object says so with the remedy, and the caller is answered`, async () => {
+  test(`${mistake.name}: the object says so with the remedy, and the caller gets an error`, async () => {
     const { apply, gateways } = installation();
     const [gateway] = gateways;
     if (gateway === undefined) throw new Error('no gateway runs');
@@ -255,7 +255,7 @@ test('a typo in a field or in an enum is refused by the API server', async () =>
   }
 });
 
-test('a Provider in use cannot be deleted, and the refusal says how it could', async () => {
+test('a Provider in use cannot be deleted, and the refusal has the remedy', async () => {
   const { plane, gateways } = installation();
   const [gateway] = gateways;
   if (gateway === undefined) throw new Error('no gateway runs');

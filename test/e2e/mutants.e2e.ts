@@ -48,7 +48,7 @@ test('each has a name of its own, a text that its file has once, and tests that 
   expect(stale).toEqual([]);
 });
 
-test('as things are, all of the tests are green', async () => {
+test('without a mutant, all of the tests are green', async () => {
   expect(chosen, `no safeguard has a name with "${wish}", or a file that begins with it`).not.toEqual([]);
   const files = [...new Set(chosen.flatMap(({ tests }) => tests))];
   let red = 0;

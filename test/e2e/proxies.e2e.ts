@@ -50,7 +50,7 @@ describe.each(['http', 'socks5'] as const)('a real %s proxy', (protocol) => {
       proxy: { protocol, hostname: '127.0.0.1', port, credentials: { ...credentials, password } },
     });
 
-  test('leads to the upstream, and TLS goes through it', async () => {
+  test('opens a tunnel to the upstream for TLS', async () => {
     const socket = await connectTo(connectorWith(credentials.password), `https://127.0.0.1:${server.port}`);
     const answer = new Promise<string>((resolve) => {
       socket.once('data', (bytes: Buffer) => resolve(bytes.toString()));
@@ -67,7 +67,7 @@ describe.each(['http', 'socks5'] as const)('a real %s proxy', (protocol) => {
     expect(error.message).not.toContain('wrong');
   });
 
-  test('cannot reach an upstream that is not there, which is reported', async () => {
+  test('cannot reach a missing upstream, which is reported', async () => {
     const nobody = await freePort();
     const error = await failureOf(
       connectTo(connectorWith(credentials.password), `https://127.0.0.1:${nobody}`),

@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('asked for twice at once it is built once; then it is found, and it runs scripts', {
+test('two callers get one environment; later it is found, and runs scripts', {
   timeout: 120_000,
 }, async () => {
   const cacheFolder = join(folder, 'cache');

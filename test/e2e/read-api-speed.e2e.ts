@@ -116,7 +116,7 @@ describe.each(['sqlite', 'postgres'] as const)('in %s', (kind) => {
   });
 
   if (kind === 'postgres') return;
-  test('no question slows the journals', async () => {
+  test('no question slows the reading of journals', async () => {
     const card = openScorecard(`journals beside the read API in ${kind} (load of the machine ${load()})`);
     for (const path of [...heavy, ...exports]) {
       const { alone, beside, questions, delayMs } = await measureJournals(store, asker, path);

@@ -40,7 +40,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('it has charts, an image, a bill of materials, and the checksums of them all', async () => {
+test('it has charts, an image, a bill of materials, and the checksums of all of them', async () => {
   const files = (await readdir(release)).sort();
   expect(files).toEqual([
     'SHA256SUMS',
@@ -57,7 +57,7 @@ test('it has charts, an image, a bill of materials, and the checksums of them al
   expect(bill.metadata.component).toEqual({ name: 'penstock', version });
 });
 
-test('installed from its files alone, it answers, and helm list and penstock_build_info name its version', async () => {
+test('installed from its files alone, it answers, and helm list and penstock_build_info have its version', async () => {
   const files = await readdir(release);
   const image = files.find((file) => file.endsWith('.tar')) ?? '';
   cluster = await openNodes();

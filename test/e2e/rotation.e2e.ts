@@ -16,7 +16,7 @@ const minutes = Number(process.env.PENSTOCK_ROTATION_MINUTES ?? 10);
 const everySeconds = Number(process.env.PENSTOCK_ROTATION_SECONDS ?? 10);
 const requestsPerSecond = Number(process.env.PENSTOCK_ROTATION_RATE ?? 200);
 
-test(`a credential replaced every ${everySeconds} s for ${minutes} min: nobody notices`, {
+test(`a credential replaced every ${everySeconds} s for ${minutes} min causes no error`, {
   timeout: (minutes + 3) * 60_000,
 }, async () => {
   const card = openScorecard(`A credential replaced under ${requestsPerSecond} requests a second`);

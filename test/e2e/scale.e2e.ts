@@ -94,7 +94,7 @@ afterAll(async () => {
   await writeFile(resultsFile, `${JSON.stringify({ machine: await readMachine(), figures }, null, 1)}\n`);
 });
 
-test('an operator that meets them all has a table out soon, and all are programmed', async () => {
+test('an operator that starts with all of them publishes a table soon, and all are programmed', async () => {
   const { apply, gateways, plane, startOperator } = installation;
   await apply(
     ...['platform', ...teams].map((name) => namespaceOf(name)),
@@ -126,7 +126,7 @@ test('an operator that meets them all has a table out soon, and all are programm
   }
 }, 900_000);
 
-test('one changed key is one shard and the pointer, and every gateway honours it within a second', async () => {
+test('one changed key writes one shard and the pointer, and every gateway uses it within a second', async () => {
   const { gateways, plane } = installation;
   const [first] = gateways;
   if (first === undefined) throw new Error('there is no gateway');
@@ -198,7 +198,7 @@ test('one changed key is one shard and the pointer, and every gateway honours it
   expect(quantile([...createdMs, ...revokedMs, ...changedMs], 1)).toBeLessThan(30_000);
 }, 900_000);
 
-test('a fifth of all keys changed at once are few writes, and every gateway has them soon', async () => {
+test('a change of a fifth of all keys takes few writes, and every gateway has it soon', async () => {
   const { gateways, plane } = installation;
   const [first] = gateways;
   if (first === undefined) throw new Error('there is no gateway');
@@ -259,7 +259,7 @@ test('a fifth of all keys changed at once are few writes, and every gateway has 
   await noteMemory('after many keys had changed');
 }, 900_000);
 
-test('an operator that starts again leads soon and writes no status', async () => {
+test('an operator that restarts leads soon and writes no status', async () => {
   await operator.process.stop(20_000);
   const fromMs = Date.now();
   const startedMs = performance.now();

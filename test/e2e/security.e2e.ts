@@ -38,7 +38,7 @@ function examples(wrong: readonly string[]): { readonly figures?: string } {
   return wrong.length === 0 ? {} : { figures: wrong.slice(0, 3).join(', ') };
 }
 
-test('no spelling of an internal address is connected to, and no library calls one internal that is', async () => {
+test('no spelling of an internal address is dialled, and no library reads an internal address as public', async () => {
   const run = await runAddresses(100_000 * scale, seed);
   card.add({
     what: 'spellings of addresses, each with a connection: internal ones reached',
@@ -60,7 +60,7 @@ test('no spelling of an internal address is connected to, and no library calls o
   expectHeld();
 });
 
-test('a name that flips between outside and inside at each look never leads inside', async () => {
+test('a name that alternates between public and internal addresses never leads to an internal one', async () => {
   const run = await runFlippingName(10_000 * scale);
   card.add({
     what: 'requests to a name that leads inside at every second look: that reached it',
@@ -89,7 +89,7 @@ test('the bytes of a credential go to the hosts of its Secret alone', async () =
   expectHeld();
 });
 
-test('what an upstream streams stays within its own answer', () => {
+test('the events of an upstream stay within its own answer', () => {
   const runs = 60_000 * scale;
   const run = runHostileStreams(runs, seed);
   card.add({
@@ -102,7 +102,7 @@ test('what an upstream streams stays within its own answer', () => {
   expectHeld();
 });
 
-test('headers and queries stay behind, both ways', async () => {
+test('headers and queries are not passed on, in both directions', async () => {
   const run = await runCallerRequests(10_000 * scale, seed);
   card.add({
     what: 'requests with headers of every kind: that brought more through than their dialect has',
@@ -114,7 +114,7 @@ test('headers and queries stay behind, both ways', async () => {
   expectHeld();
 });
 
-test('a key that a tenant has revoked works for no other tenant that knows its digest', async () => {
+test('a key that a tenant has revoked works for no other tenant with its digest', async () => {
   const run = await runRetiredKeys(1_000 * scale, 60, seed);
   card.add({
     what: 'tables after ApiKeys were changed by three namespaces: a revoked key that worked for another one',
@@ -126,7 +126,7 @@ test('a key that a tenant has revoked works for no other tenant that knows its d
   expectHeld();
 });
 
-test('models that nobody has leave no trace in metrics', async () => {
+test('unknown models leave no trace in metrics', async () => {
   const run = await runRandomModels(100_000 * scale, seed);
   card.add({
     what: 'requests for random models: series that they made',
@@ -137,7 +137,7 @@ test('models that nobody has leave no trace in metrics', async () => {
   expectHeld();
 });
 
-test('nobody reads another model out of a body than the gateway did', async () => {
+test('no reader finds another model in a body than the gateway did', async () => {
   const run = await runTwoReadings(10_000 * scale, seed);
   card.add({
     what: 'bodies with members twice: in which another parser reads another model',
@@ -150,7 +150,7 @@ test('nobody reads another model out of a body than the gateway did', async () =
   expectHeld();
 });
 
-test.each(fronts)('behind %s the gateway takes for a request what was passed on as one', async (front) => {
+test.each(fronts)('behind %s the gateway reads each forwarded request as one request', async (front) => {
   const run = await runFront(front, 3);
   card.add({
     what: `requests through ${front}: hidden in others, or answered with what was another's`,
@@ -162,7 +162,7 @@ test.each(fronts)('behind %s the gateway takes for a request what was passed on 
   expectHeld();
 });
 
-test('dead names keep neither healthy ones waiting nor the journal from being written', async () => {
+test('dead names delay neither healthy ones nor the writing of the journal', async () => {
   const script = fileURLToPath(new URL('security/dead-names.ts', import.meta.url));
   const input = { names: 50, rounds: 4, threads: Number(image.config.Env.UV_THREADPOOL_SIZE) };
   const times = z.array(z.number());

@@ -63,7 +63,7 @@ const values = {
 };
 
 test(
-  'a long life: no request fails, nothing grows, nothing is left open, and all says what the objects say',
+  'in a long run no request fails, nothing grows, nothing is left open, and all metrics agree with the objects',
   async () => {
     console.log(`soak of ${minutes} minutes, seed ${seed}`);
     await using parts = new AsyncDisposableStack();

@@ -95,7 +95,7 @@ function p99(latencies: readonly number[]): number {
 }
 
 test(
-  'a collector that is a black hole: callers wait no longer, memory is bounded, what is lost is counted',
+  'with a collector that never answers callers wait no longer, memory is bounded, and losses are counted',
   async () => {
     await using sink = await openSink();
     await using hole = await openHole();

@@ -31,7 +31,7 @@ async function judge(facts: object, metadataHost: string): Promise<Record<string
   return JSON.parse(await promise) as Record<string, string>;
 }
 
-test('libraries of Google and Microsoft get tokens in every flow, and claim what we claim', async () => {
+test('libraries of Google and Microsoft get tokens in every flow, with the same claims as ours', async () => {
   const issuer = clusterIssuer();
   const authority = 'https://login.microsoftonline.com/';
   const app = makeCertificate({

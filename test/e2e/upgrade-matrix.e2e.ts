@@ -74,7 +74,7 @@ afterAll(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 }, 60_000);
 
-test('operators first and gateways one by one, then back in that order: every state serves all, and takes changes', async () => {
+test('operators first and gateways one by one, then back in that order: every state serves all requests, and takes changes', async () => {
   const states: string[] = [];
   const note = async (state: string) => states.push(`${state}: ${await changeArrives(state)}`);
 
@@ -115,7 +115,7 @@ test('operators first and gateways one by one, then back in that order: every st
   expect(total.asked).toBeGreaterThan(300);
 }, 600_000);
 
-test('a bound that the values set holds in every state of an upgrade to TenantPolicies, and of its way back', async () => {
+test('a limit in the values holds in every state of an upgrade to TenantPolicies, and of its rollback', async () => {
   const build = await buildPrevious(join(folder, 'of-values'), commitOfValues);
   const bound = [{ period: 'Total', limit: '0' }];
   await using parts = new AsyncDisposableStack();

@@ -141,7 +141,7 @@ const conditionOf = async (namespace: string, name: string, type: string): Promi
     ...['-o', `jsonpath={.status.conditions[?(@.type=="${type}")].status}`],
   ]);
 
-test('their spend is reported twenty a second, and a used-up budget and a new key wait for none of it', async () => {
+test('their spend is written twenty a second, and a used-up budget and a new key do not wait for it', async () => {
   operator = await installation.startOperator();
   await readProbe(operator.process);
   await until(async () => (await programmed()) >= keyCount, 2_000);

@@ -20,7 +20,7 @@ async function recordsOf(house: House) {
 }
 
 test(
-  'a call by an alias is one of the model, and says by which id it was asked for',
+  'a call by an alias counts for the model, and its record names the alias',
   inHouse(async (house) => {
     const records = await recordsOf(house);
     expect(records.map(({ model, requestedModel }) => [model, requestedModel])).toEqual([
@@ -31,7 +31,7 @@ test(
 );
 
 test(
-  'sums and other prices of a model are those of all its ids',
+  'sums and rerates of a model include all its ids',
   inHouse(async (house) => {
     const folder = await mkdtemp(join(tmpdir(), 'penstock-aliases-'));
     house.onClose(() => rm(folder, { recursive: true, force: true }));

@@ -7,7 +7,7 @@ import { ask } from './ask.ts';
 import { inHouse } from './house.ts';
 
 test(
-  'one request a second is tried at the least bad, a hundred others get 503 without a call',
+  'one request a second tries the least bad target, a hundred others get 503 without a call',
   inHouse(async (house) => {
     const stage = await allDown(house);
     const { rig, walls, pass } = stage;
@@ -26,7 +26,7 @@ test(
 );
 
 test(
-  'what answers as the last resort is back before its time, and serves again after a second answer',
+  'an answer as the last resort restores its target early, and a second answer closes the breaker',
   inHouse(async (house) => {
     const { rig, walls, pass } = await allDown(house);
     for (const wall of walls) wall.script({ type: 'answer' });

@@ -60,7 +60,7 @@ describe('a plain answer', () => {
     ['in progress, as was asked for', 'in_progress', background],
     ['in progress, though nobody asked for it', 'in_progress', bounded],
   ])(
-    'that is still %s, is billed with what was reserved, and marked as an estimate',
+    'that is still %s, is billed with its reservation, and marked as an estimate',
     inHouse(async (house, _: string, status: string, more: object) => {
       const rig = await rigWith(house, jsonAnswer(responseThat({ status })));
       expect((await ask(rig, { ...responses, more })).status).toBe(200);
@@ -71,7 +71,7 @@ describe('a plain answer', () => {
   );
 
   test(
-    'is reserved as much as nobody bounds it, also where a vocabulary counts what was asked',
+    'without a limit reserves the default, also if a tokenizer counts the prompt',
     inHouse(async (house) => {
       const rig = await rigWith(house, jsonAnswer(responseThat({ status: 'queued' })), {
         upstreamModel: 'gpt-4o',
@@ -82,7 +82,7 @@ describe('a plain answer', () => {
   );
 
   test(
-    'that is complete, though it was to be made in the background, is billed as counted',
+    'that is complete, though requested in the background, is billed as counted',
     inHouse(async (house) => {
       const rig = await rigWith(house, jsonAnswer(responseThat({ status: 'completed', usage: counts })));
       await ask(rig, { ...responses, more: background });
@@ -91,7 +91,7 @@ describe('a plain answer', () => {
   );
 
   test(
-    'whose caller leaves before it comes is billed with what was reserved',
+    'whose caller disconnects before it arrives is billed with its reservation',
     inHouse(async (house) => {
       const wall = await house.wallThat({ type: 'hang', when: 'before-headers' });
       const rig = await house.rigOf([{ baseUrl: wall.baseUrl, dialects: ['openai-responses'] }]);
@@ -117,7 +117,7 @@ describe('a stream', () => {
     ['behind content', queued + delta, 'broken-off', 'tenant'],
     ['before any content', queued, 'failed', 'platform'],
   ])(
-    'that ends %s, and is made in the background, is billed with what was reserved',
+    'that ends %s, and is made in the background, is billed with its reservation',
     inHouse(async (house, _: string, text: string, outcome: string, payer: string) => {
       const rig = await rigWith(house, streamOf(text));
       await ask(rig, { ...responses, isStream: true, more: background });
@@ -129,7 +129,7 @@ describe('a stream', () => {
     ['reported so by its provider', queued, bounded],
     ['asked for so', created({ status: 'in_progress' }), background],
   ])(
-    'that its caller leaves, %s, is billed with what was reserved',
+    'whose caller disconnects, %s, is billed with its reservation',
     inHouse(async (house, _: string, beginning: string, more: object) => {
       const rig = await rigWith(house, streamOf(beginning + delta, 'hang'));
       const { connection, answer } = await askOpen(rig, { ...responses, isStream: true, more });
@@ -165,7 +165,7 @@ describe('a stream', () => {
 });
 
 test(
-  'a budget and the tokens of a minute are used up by what is made in the background',
+  'background responses use up a budget and the tokens of a minute',
   inHouse(async (house) => {
     const wall = await house.wallThat(jsonAnswer(responseThat({ status: 'queued' })));
     const price = { input: 0, output: 80_000_000, source: 'target' };

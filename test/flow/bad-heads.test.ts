@@ -52,7 +52,7 @@ test.each(heads)(
 );
 
 test(
-  'behind a good head, a body whose chunks cannot be read is one that breaks off: one call too',
+  'after a valid head, a body with unreadable chunks counts as broken off, with a single call',
   inHouse(async (house) => {
     const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
     const wall = await house.wallThat(raw(`${head}e\r\n${body}\r\nno chunk\r\n`));

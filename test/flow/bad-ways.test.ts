@@ -170,7 +170,7 @@ function expectTruth(asked: readonly Asked[], proxy: FaultProxy, rig: Rig, fault
 }
 
 test(
-  '300 faults between the gateway and its upstream: each answer is whole or ends with an error, the ledger agrees',
+  '300 faults between the gateway and its upstream: each answer is complete or ends with an error, and the ledger agrees',
   inHouse(async (house) => {
     // A connection of its own for each call, so that each has its fault.
     const first = await house.wallThat({ type: 'answer', afterwards: 'close' });
@@ -190,7 +190,7 @@ test(
 );
 
 test(
-  '300 faults between callers and the gateway: what arrives whole is whole, the ledger agrees',
+  '300 faults between callers and the gateway: no truncated answer looks complete, and the ledger agrees',
   inHouse(async (house) => {
     const wall = await house.wallThat({ type: 'answer' });
     const second = await house.wallThat({ type: 'answer' });

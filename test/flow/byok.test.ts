@@ -159,7 +159,7 @@ describe('a Provider of a tenant, on a range opened for its namespace', () => {
     ]);
   });
 
-  test('with the platform’s behind it, whose price it cannot say: listed without one, and each attempt on the bill of its own provider', async () => {
+  test('with a fallback of the platform without a price: listed without one, and each attempt on the bill of its own provider', async () => {
     wall.script((call) =>
       call.headers.authorization === `Bearer ${credentialOf('team-a')}`
         ? { type: 'status', status: 503 }
@@ -364,7 +364,7 @@ describe('an internal address as the base URL of a tenant’s Provider', () => {
     expect(wall.connections().opened).toBe(0);
   });
 
-  test.each([...foreign, ...unwritable])('%s is no base URL at all', async (host) => {
+  test.each([...foreign, ...unwritable])('%s is not a base URL', async (host) => {
     const stage = await staged(worldAt(addressed(host)));
     const reported = condition(stage.result(), 'Provider', 'team-a/openai', 'Accepted');
     expect([reported.status, reported.reason]).toEqual(['False', 'Invalid']);
@@ -373,7 +373,7 @@ describe('an internal address as the base URL of a tenant’s Provider', () => {
     expect(wall.connections().opened).toBe(0);
   });
 
-  test('is refused by the gateway too, should a table ever name it: no spelling reaches the listener', async () => {
+  test('is refused by the gateway too, if a table contains it: no spelling reaches the listener', async () => {
     // All addresses of this machine in IPv4, so that a spelling that slips through is seen.
     const open = await startWall({ type: 'answer' }, { host: '0.0.0.0' });
     let spellings = 0;

@@ -89,17 +89,20 @@ describe('a refusal of one request', () => {
       413,
     ],
     ['a model that the plan does not have', 429, noQuota, 404],
-  ])('for %s cools nothing, and its sender is reported %#', async (_name, code, message, reported) => {
-    const wall = await wallThat([refused(code, message, { 'retry-after': '20' }), { type: 'answer' }]);
-    const { rig } = await rigOf(sharedTable(wall.baseUrl));
-    const seen = await ask(rig);
-    expect([seen.status, seen.headers['x-should-retry']]).toEqual([reported, 'false']);
-    // Whose account it is, is none of its business.
-    expect(errorOf(seen)?.message).not.toContain('org');
-    expect((await ask(rig)).status).toBe(200);
-    expect((await ask(rig, small)).status).toBe(200);
-    expect(wall.calls).toHaveLength(3);
-  });
+  ])(
+    'with %s cools nothing down, and its sender gets the error %#',
+    async (_name, code, message, reported) => {
+      const wall = await wallThat([refused(code, message, { 'retry-after': '20' }), { type: 'answer' }]);
+      const { rig } = await rigOf(sharedTable(wall.baseUrl));
+      const seen = await ask(rig);
+      expect([seen.status, seen.headers['x-should-retry']]).toEqual([reported, 'false']);
+      // Whose account it is, is none of its business.
+      expect(errorOf(seen)?.message).not.toContain('org');
+      expect((await ask(rig)).status).toBe(200);
+      expect((await ask(rig, small)).status).toBe(200);
+      expect(wall.calls).toHaveLength(3);
+    },
+  );
 
   test.each([
     ['a long context', refused(429, longContext)],
@@ -108,7 +111,7 @@ describe('a refusal of one request', () => {
       refused(413, 'Request too large for model `large` in organization `org_1`'),
     ],
     ['a model without quota', refused(429, noQuota)],
-  ])('for %s is tried at another target', async (_name, fault) => {
+  ])('with %s is tried at another target', async (_name, fault) => {
     const [first, second] = [await wallThat(fault), await wallThat({ type: 'answer' })];
     const { rig } = await rigOf(tableOf([first, second].map(({ baseUrl }) => ({ baseUrl }))));
     expect((await ask(rig)).status).toBe(200);
@@ -237,7 +240,7 @@ describe('a rate limit', () => {
     expect(wall.calls).toHaveLength(2);
   });
 
-  test('of more than a second ago is no news about who was answered before', async () => {
+  test('more than a second after an answer to others is not treated as one caller’s', async () => {
     const wall = await wallThat([{ type: 'answer' }, limited]);
     const { rig, clock } = await rigOf(sharedTable(wall.baseUrl));
     await ask(rig, asOther());

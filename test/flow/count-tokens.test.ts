@@ -23,7 +23,7 @@ const fromWall = (wall: Wall, more: Partial<RigTarget> = {}): RigTarget => ({
 });
 
 test(
-  'three are asked, then it is estimated',
+  'three targets are asked, then the count is estimated',
   inHouse(async (house) => {
     const walls = await Promise.all([1, 2, 3, 4].map(() => house.wallThat({ type: 'status', status: 500 })));
     const rig = await house.rigOf(walls.map((wall) => fromWall(wall)));
@@ -34,7 +34,7 @@ test(
 );
 
 test(
-  'an upstream that says more than a number is released, and little of it is kept',
+  'an upstream that sends more than a number is closed, and little of its answer is kept',
   inHouse(async (house) => {
     const release = Promise.withResolvers<number>();
     const server = createServer((request, response) => {
@@ -65,7 +65,7 @@ test(
 );
 
 test(
-  'silent ones together hold a caller up no longer than one of them',
+  'silent targets together delay a caller no longer than one of them',
   inHouse(async (house) => {
     const silent = { type: 'hang', when: 'before-headers' } as const;
     const walls = await Promise.all([1, 2].map(() => house.wallThat(silent)));
@@ -77,7 +77,7 @@ test(
 );
 
 test(
-  'none is asked any more for a caller who has gone',
+  'no target is asked after the caller has disconnected',
   inHouse(async (house) => {
     const silent = await house.wallThat({ type: 'hang', when: 'before-headers' });
     const next = await house.wallThat({ type: 'status', status: 500 });
@@ -96,7 +96,7 @@ test(
 );
 
 test(
-  'nobody is asked for a caller who left while the store of limits was thinking',
+  'no target is asked for a caller that disconnected during a call to the limits store',
   inHouse(async (house) => {
     const redis = await startRedis();
     house.onClose(() => redis.close());
@@ -129,7 +129,7 @@ test(
 );
 
 test(
-  'a key that is out of money cools down for all requests, one that counts badly does not',
+  'a key that is out of credit cools down for all requests, a key that fails to count does not',
   inHouse(async (house) => {
     const words = 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.';
     const errors: Readonly<Record<string, Behaviour>> = {
@@ -149,7 +149,7 @@ test(
 );
 
 test(
-  'an upstream that is to show whether it works again shows it with an answer, not with a count',
+  'an upstream in a trial is judged by an answer, not by a count',
   inHouse(async (house) => {
     const wall = await house.wallThat([{ type: 'status', status: 501 }, { type: 'answer' }]);
     const breaker = { consecutiveFailures: 1, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 1_000 };

@@ -69,7 +69,7 @@ function expectHonest(tally: CutTally, count: number): void {
 }
 
 describe.each(pairs)('%s from %s', (client, upstream) => {
-  test(`${counts.raw} cut streams, read raw: none ends well without its terminal marker`, async () => {
+  test(`${counts.raw} truncated streams, read raw: none has a terminal marker`, async () => {
     const tally = newTally();
     await readCutStreams(stage, rawReader(client), upstream, { ...take(counts.raw), atOnce }, tally);
     expectHonest(tally, counts.raw);

@@ -122,7 +122,7 @@ function brokenCall(): Wall['calls'][number] {
 
 describe.each(pairs)('$endpoint from $upstream, assured', ({ endpoint, upstream }) => {
   // A reset takes with it what nobody has read yet, so that it may come before any content.
-  test('a reset within the answer: the next provider answers, whole', async () => {
+  test('a reset within the answer: the next provider answers completely', async () => {
     offer(upstream, assured);
     first.script({ type: 'reset', after, answer: other });
     const seen = await ask(rig, { endpoint, isStream: true });
@@ -218,7 +218,7 @@ describe.each(pairs.filter(({ endpoint }) => endpoint !== 'completions'))(
       },
     );
 
-    test('with arguments that are whole, one call is enough', async () => {
+    test('with complete arguments, one call is enough', async () => {
       offer(upstream, assured);
       first.script(calling(forecast));
       const seen = await asked(true);
@@ -260,14 +260,14 @@ describe.each(unended)('$endpoint from $upstream, assured', ({ endpoint, upstrea
   );
 });
 
-test('arguments that a limit of the caller has cut short are what it asked for', async () => {
+test('arguments that a limit of the caller cuts short are delivered', async () => {
   offer('openai-chat', assured);
   first.script({ type: 'answer', text: '', toolCalls: [halfAsked], finishReason: 'length' });
   const seen = await ask(rig, { isStream: true });
   expect([seen.status, rig.records.map(lineOf)]).toEqual([200, ['1 t0 answered tenant']]);
 });
 
-describe('asked for by the caller', () => {
+describe('requested by the caller', () => {
   test.each(['assured', 'Assured'])('%s, where the route says nothing', async (value) => {
     offer('openai-chat');
     first.script({ type: 'cut', after, answer: other });
@@ -314,7 +314,7 @@ test.each(pairs)(
   },
 );
 
-test('without it, the same failure is reported in the stream', async () => {
+test('without the header, the same failure is reported in the stream', async () => {
   offer('openai-chat');
   first.script({ type: 'cut', after, answer: other });
   const seen = await ask(rig, { isStream: true });
@@ -344,7 +344,7 @@ describe('while an answer is held', () => {
   test.each([
     ['chat', 'openai-chat', 'comment'],
     ['messages', 'anthropic-messages', 'ping'],
-  ] as const)('%s clients learn that it is coming, and nothing of it', async (endpoint, upstream, sign) => {
+  ] as const)('%s clients get keep-alives, and nothing of it', async (endpoint, upstream, sign) => {
     offer(upstream, assured);
     const gate = Promise.withResolvers<void>();
     first.script({ type: 'stall', after, for: { until: gate.promise }, followedBy: 'go-on' });
@@ -478,7 +478,7 @@ describe('a request of several calls, assured', () => {
     expect(seen.headers).not.toHaveProperty('x-penstock-provider');
   });
 
-  test('one of them fails: no answer of the others is delivered', async () => {
+  test('one of them fails: none of the answers is delivered', async () => {
     offer('openai-chat', assured);
     const broken: Behaviour = { type: 'cut', after, answer: other };
     first.script(({ json }) => (asksFor(json, 'three') ? broken : { type: 'answer' }));
@@ -489,7 +489,7 @@ describe('a request of several calls, assured', () => {
   });
 });
 
-test('what was saved is counted', async () => {
+test('hidden failures are counted', async () => {
   offer('anthropic-messages', assured);
   const before = await metric('penstock_failures_held_back_total');
   first.script({ type: 'garbage-event', atEvent: 8, answer: other });
@@ -540,7 +540,7 @@ describe.each(pairs)('$endpoint from $upstream, plain', ({ endpoint, upstream })
   test.each<readonly [string, Behaviour, string]>([
     ['a FIN inside the body', { type: 'cut', after: { bytes: 100 }, answer: other }, 'truncated'],
     ['half of its JSON', { type: 'truncated-json', answer: other }, 'malformed'],
-  ])('is assured by nature: %s moves on', async (_, behaviour, failure) => {
+  ])('is always assured: %s moves on', async (_, behaviour, failure) => {
     offer(upstream);
     first.script(behaviour);
     const seen = await ask(rig, { endpoint });

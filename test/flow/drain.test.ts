@@ -190,7 +190,7 @@ test('with no request in flight a drain lasts no longer than its time to accept'
   await refuses();
 });
 
-describe('a plain answer that its reader takes slowly', () => {
+describe('a plain answer that its client reads slowly', () => {
   const text = 'twelve bytes'.repeat(1_500_000);
 
   async function draining() {
@@ -225,7 +225,7 @@ describe('a plain answer that its reader takes slowly', () => {
     await drained;
   });
 
-  test('and does not hold the process behind it', async () => {
+  test('and does not keep the process after it', async () => {
     const { connection, opened, drained } = await draining();
     await pass(620);
     await drained;

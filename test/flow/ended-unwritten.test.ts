@@ -68,7 +68,7 @@ async function untilWritten(pattern: RegExp): Promise<void> {
 
 const usage = { inputTokens: 7, outputTokens: 5 };
 
-describe('calls of a request that goes on', () => {
+describe('calls of a request that continues', () => {
   test('plain: counted, and paid by the platform, since no client received anything', async () => {
     const wall = await wallOf((call) =>
       promptOf(call) === 'three' ? { type: 'hang', when: 'before-headers' } : { type: 'answer', usage },
@@ -115,7 +115,7 @@ describe('calls of a request that goes on', () => {
   });
 });
 
-test('an answer whose tokens are being counted: delivered, and paid for', async () => {
+test('an answer whose tokens are being counted: delivered, and billed', async () => {
   const wall = await wallOf(() => ({ type: 'answer', usageChunk: 'never', usage: { outputTokens: 1.5 } }));
   const table = tableOf([{ baseUrl: wall.baseUrl, upstreamModel: 'gpt-4o' }]);
   const journal = openJournal(join(folder, 'first'));

@@ -46,7 +46,7 @@ describe.concurrent.each(besides)('$name, beside the table', (variant) => {
   const { endpoint, upstream } = variant;
 
   test(
-    'half a stream, then a reset: an error frame and no good end',
+    'half a stream, then a reset: an error frame and no end marker',
     inHouse(async (house) => {
       const hasRead = Promise.withResolvers<void>();
       const first = await house.wallThat({
@@ -131,7 +131,7 @@ describe.concurrent.each(besides)('$name, beside the table', (variant) => {
 });
 
 test(
-  'an event named error is one, whatever its data',
+  'an event named error is an error, whatever its data',
   inHouse(async (house) => {
     const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n';
     const event = 'event: error\ndata: {"type":"overloaded_error","message":"busy"}\n\n';
@@ -165,7 +165,7 @@ test.each(['chat', 'messages'] as const)(
 );
 
 test(
-  'three attempts are the most: the fourth provider is not asked',
+  'three attempts are the maximum: the fourth provider is not asked',
   inHouse(async (house) => {
     const walls = await Promise.all([529, 503, 500, 200].map((code) => house.wallThat(answerOf(code))));
     const rig = await house.rigOf(walls.map(({ baseUrl }) => ({ baseUrl })));
@@ -177,7 +177,7 @@ test(
 );
 
 test(
-  'when none is left, the last is asked once more: two providers, three calls',
+  'if no provider is left, the last is asked once more: two providers, three calls',
   inHouse(async (house) => {
     const walls = await Promise.all([503, 500].map((code) => house.wallThat(answerOf(code))));
     const rig = await house.rigOf(walls.map(({ baseUrl }) => ({ baseUrl })));
@@ -187,7 +187,7 @@ test(
 );
 
 test(
-  'a failure that passes at once is tried again at the same provider, before a lower tier serves',
+  'a brief failure is retried at the same provider, before a lower tier serves',
   inHouse(async (house) => {
     const first = await house.wallThat([{ type: 'status', status: 500 }, { type: 'answer' }]);
     const second = await house.wallThat({ type: 'answer' });
@@ -198,7 +198,7 @@ test(
 );
 
 test(
-  'no provider misses its call for another that is tried twice: three providers, three calls',
+  'no provider is skipped for a retry of another one: three providers, three calls',
   inHouse(async (house) => {
     const walls = await Promise.all([500, 500, 200].map((code) => house.wallThat(answerOf(code))));
     const rig = await house.rigOf(walls.map(({ baseUrl }) => ({ baseUrl })));
@@ -208,7 +208,7 @@ test(
 );
 
 test(
-  'a provider that has recovered answers the second try',
+  'a provider that has recovered answers the retry',
   inHouse(async (house) => {
     const wall = await house.wallThat([{ type: 'status', status: 500 }, { type: 'answer' }]);
     const rig = await house.rigOf([{ baseUrl: wall.baseUrl }]);
@@ -233,7 +233,7 @@ test.each([405, 407, 410, 421, 425])(
     })(),
 );
 
-test.each([421, 425])('%i is asked again over another connection', (code) =>
+test.each([421, 425])('%i is retried over another connection', (code) =>
   inHouse(async (house) => {
     const wall = await house.wallThat([
       { type: 'answer' },
@@ -250,7 +250,7 @@ test.each([421, 425])('%i is asked again over another connection', (code) =>
 );
 
 test(
-  'a wait for a Retry-After that ends behind the deadline is not begun',
+  'a wait for a Retry-After that ends after the deadline is not started',
   inHouse(async (house) => {
     const wall = await house.wallThat({ type: 'status', status: 429, headers: { 'retry-after': '4' } });
     const rig = await house.rigOf([{ baseUrl: wall.baseUrl, timeouts: { totalMs: 3_000 } }]);
@@ -260,7 +260,7 @@ test(
 );
 
 test(
-  'a provider of less time than the next one leaves the rest of it to that one',
+  'a provider with a shorter timeout than the next one leaves it the remaining time',
   inHouse(async (house) => {
     const first = await house.wallThat({ type: 'hang', when: 'before-headers' });
     const second = await house.wallThat({ type: 'answer' });
@@ -288,7 +288,7 @@ test(
 );
 
 test(
-  'a mistake that only the second provider sees is reported in its words',
+  'an error of the request that only the second provider finds is reported with its message',
   inHouse(async (house) => {
     const first = await house.wallThat({ type: 'status', status: 503 });
     const second = await house.wallThat({ type: 'status', status: 400, error: { message: 'too hot' } });
@@ -299,7 +299,7 @@ test(
 );
 
 test(
-  'nothing of an upstream shows in what the caller is reported',
+  'nothing of an upstream appears in the error of the caller',
   inHouse(async (house) => {
     const wall = await house.wallThat({
       type: 'status',

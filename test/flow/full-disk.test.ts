@@ -49,7 +49,7 @@ async function fullDisk(): Promise<Disk> {
 }
 
 test(
-  'from the start and for forty requests: all are answered, and recorded when there is room again',
+  'from the start and for forty requests: all are answered, and recorded after there is space',
   inHouse(async (house) => {
     const disk = await fullDisk();
     house.onClose(() => disk.remove());

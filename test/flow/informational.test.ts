@@ -10,7 +10,7 @@ test.each([102, 103])('a single %i, then the answer', async (status) => {
   expect(await linesAfter([status])).toEqual(['1 t0 answered tenant']);
 });
 
-test.each([100, 101])('a %i, which nobody has asked for, is no answer', async (status) => {
+test.each([100, 101])('an unrequested %i is not an answer', async (status) => {
   expect(await linesAfter([status])).toEqual(['1 t0 failed bad_head platform', '2 t1 answered tenant']);
 });
 

@@ -95,7 +95,7 @@ describe('a key that is rate limited', () => {
     expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-B', 'KEY-A', 'KEY-B']);
   });
 
-  test('whose time is reported in the body alone is waited for, where nothing else is left', async () => {
+  test('whose wait is in the body alone is waited for, if no other is left', async () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '0.05s' }];
     const wall = await wallThat([
       { type: 'status', status: 429, body: [{ error: { details } }] },
@@ -117,7 +117,7 @@ describe('a key that is rate limited', () => {
     expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-B', 'KEY-A', 'KEY-B']);
   });
 
-  test('with a time of days cools down for five minutes', async () => {
+  test('with a wait of days cools down for five minutes', async () => {
     const wall = await wallThat(byKey({ 'KEY-A': status(429, { 'retry-after': '999999' }) }));
     const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
     await statusesOf(rig, 1);
@@ -146,7 +146,7 @@ test.each([
   ],
   ['rejected', status(401), 60_000],
   ['rejected (403)', { ...status(403), error: { code: 'account_deactivated' } } as Behaviour, 60_000],
-])('a key that is %s is left alone, and tried again now and then', async (_name, fault, restMs) => {
+])('a key that is %s is skipped, and tried again now and then', async (_name, fault, restMs) => {
   const wall = await wallThat(byKey({ 'KEY-A': fault }));
   const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
   expect(await statusesOf(rig, 4)).toEqual([200, 200, 200, 200]);
@@ -223,7 +223,7 @@ test.each<[string, Behaviour, number]>([
     },
     413,
   ],
-])('one request %s leaves the key to all others', async (_name, fault, reported) => {
+])('one request %s leaves the key in use for all others', async (_name, fault, reported) => {
   const wall = await wallThat([fault, { type: 'answer' }]);
   const { rig } = await rigOf([{ baseUrl: wall.baseUrl, keys: { only: 'KEY-ONLY' } }]);
   expect((await ask(rig)).status).toBe(reported);
@@ -247,7 +247,7 @@ test.each([
   ['401', refusedWith(401)],
   ['429', refusedWith(429)],
 ])(
-  'refused with %s for every key of an account, of which there are many, another provider answers each time',
+  'if %s is the answer for every key of a large account, another provider answers each time',
   async (_, refusal) => {
     const refused = await wallThat(refusal);
     const other = await wallThat({ type: 'answer' });
@@ -258,7 +258,7 @@ test.each([
   },
 );
 
-test('a key that is refused with 400 is not the fault of its caller: the next one answers, and it is left alone', async () => {
+test('a key that is refused with 400 is not an error of the caller: the next key answers, and the refused one cools down', async () => {
   const error = { code: 400, message: 'API key not valid. Please pass a valid API key.' };
   const wall = await wallThat(byKey({ 'KEY-A': { ...refusedWith(400), error } }));
   const { rig } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
@@ -324,7 +324,7 @@ describe('a key after its cooldown', () => {
     return { wall, rig, clock, asked };
   }
 
-  test('and who is asked to rest on is not asked by others who have waited as well', async () => {
+  test('that gets a new cooldown is not tried by other callers that have waited', async () => {
     const { wall, rig, clock, asked } = await threeWaiting();
     wall.script(status(429, { 'retry-after': '60' }));
     clock.advance(2_000);
@@ -350,7 +350,7 @@ describe('a key after its cooldown', () => {
     expect(wall.calls).toHaveLength(6);
   });
 
-  test('is waited for no longer than for any other', async () => {
+  test('is waited for no longer than any other', async () => {
     const { wall, clock, asked } = await threeWaiting();
     wall.script({ type: 'hang', when: 'before-headers' });
     clock.advance(2_000);
@@ -452,7 +452,7 @@ describe('all keys out', () => {
 });
 
 describe('the breaker', () => {
-  test('opens after five failures in a row; the dead target then sees the probe and nothing else', async () => {
+  test('opens after five failures in a row; the dead target then gets only probes', async () => {
     const dead = await wallThat(status(503));
     const good = await wallThat({ type: 'answer' });
     const { rig, clock } = await rigOf([{ baseUrl: dead.baseUrl }, { baseUrl: good.baseUrl }]);
@@ -476,7 +476,7 @@ describe('the breaker', () => {
     expect(dead.calls.length - before, 'back in use').toBe(5);
   });
 
-  test('of the only target: no second try of a request goes past the fifth failure, then one a second and 503 without a call', async () => {
+  test('of the only target: no retry goes beyond the fifth failure, then one call a second and 503 without a call', async () => {
     const dead = await wallThat(status(500));
     const { rig } = await rigOf([{ baseUrl: dead.baseUrl }], { clock: systemClock });
     const seen = await statusesOf(rig, 6);
@@ -503,7 +503,7 @@ describe('the breaker', () => {
     expect(dead.calls).toHaveLength(7);
   });
 
-  test('waits for the first words of a probe, not for the end of its stream', async () => {
+  test('waits for the first content of a probe, not for the end of its stream', async () => {
     const end = Promise.withResolvers<void>();
     const wall = await wallThat(status(501));
     const { rig, clock } = await rigOf([{ baseUrl: wall.baseUrl }], {});
@@ -526,7 +526,7 @@ describe('the breaker', () => {
     connection.close();
   });
 
-  test('does not open for the mistakes of callers', async () => {
+  test('does not open for errors of callers', async () => {
     const wall = await wallThat(status(400));
     const { rig } = await rigOf([{ baseUrl: wall.baseUrl }]);
     expect(await statusesOf(rig, 20)).toEqual(Array.from({ length: 20 }, () => 400));

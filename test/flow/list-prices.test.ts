@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-test('the model list has the price of the vendor, of several targets the highest, and null where one has none', async () => {
+test("the model list has the vendor's price, the highest of several targets, and null if one has none", async () => {
   const answer = await fetch(`${stage.rig.url}/v1/models`);
   const { data } = listSchema.parse(await answer.json());
   const gpt4o = { prompt: '0.0000025', completion: '0.00001', input_cache_read: '0.00000125' };

@@ -106,8 +106,8 @@ describe.each(orders)('with %s first and %s second', (first, second) => {
     ['tells an error in its stream', { type: 'error-event', afterEvents: 0 }],
     ['sends what is no answer', { type: 'html' }],
   ];
-  describe.each(faults)('where the first %s', (_fault, behaviour) => {
-    test.each(shapes)('a %s completion is served by the second, whole', async (_, isStream) => {
+  describe.each(faults)('if the first %s', (_fault, behaviour) => {
+    test.each(shapes)('a %s completion is served by the second, completely', async (_, isStream) => {
       const rig = await rigOf(first, second);
       walls[first].script(behaviour);
       walls[second].script({ type: 'answer', text: `says ${second}` });
@@ -249,7 +249,7 @@ describe.each(orders)('with %s first and %s second', (first, second) => {
       },
     );
 
-    test.each(shapes)('move to the second one by one where the first breaks: %s', async (_, isStream) => {
+    test.each(shapes)('continue at the second one by one if the first breaks: %s', async (_, isStream) => {
       const rig = await rigOf(first, second);
       walls[first].script((call) => (promptOf(call.json) === 'two' ? broken : echo(first)(call)));
       walls[second].script(echo(second));
@@ -303,24 +303,21 @@ test.each([
   ['suffix', { suffix: ' the end' }],
   ['logprobs', { logprobs: 0 }],
   ['best_of', { best_of: 3 }],
-])(
-  '%s is refused, by its name and without a call, where no target speaks completions',
-  async (name, members) => {
-    const rig = await rigOf('chat');
-    const seen = await complete(rig, false, members);
-    expect([seen.status, seen.json]).toEqual([
-      400,
-      {
-        error: expect.objectContaining({
-          code: 'unsupported_parameter',
-          param: name,
-          message: expect.stringContaining(`'${name}'`),
-        }),
-      },
-    ]);
-    expect([walls.chat.calls.length, rig.records.length]).toEqual([0, 0]);
-  },
-);
+])('%s is refused by name and without a call if no target speaks completions', async (name, members) => {
+  const rig = await rigOf('chat');
+  const seen = await complete(rig, false, members);
+  expect([seen.status, seen.json]).toEqual([
+    400,
+    {
+      error: expect.objectContaining({
+        code: 'unsupported_parameter',
+        param: name,
+        message: expect.stringContaining(`'${name}'`),
+      }),
+    },
+  ]);
+  expect([walls.chat.calls.length, rig.records.length]).toEqual([0, 0]);
+});
 
 test('a drained completions target does not count: the parameter is rejected', async () => {
   const table = tableOf([
@@ -333,7 +330,7 @@ test('a drained completions target does not count: the parameter is rejected', a
   expect([seen.status, errorOf(seen)?.code]).toEqual([400, 'unsupported_parameter']);
 });
 
-test.each(orders)('both answer alike: %s and %s give one and the same text', async (...names) => {
+test.each(orders)('both answer alike: %s and %s give the same text', async (...names) => {
   const texts: string[] = [];
   for (const name of names) {
     const rig = await rigOf(name);

@@ -23,7 +23,7 @@ afterAll(() => full.close());
 
 describe.concurrent.each(variants)('$name', ({ variant, mode }) => {
   test(
-    'nobody answers the SYN: the next provider does, after the time for a connection and once',
+    'nobody answers the SYN: the next provider answers, once, after the connect timeout',
     inHouse(async (house) => {
       const unanswered = { baseUrl: `${full.url}/v1`, connectMs: 400, failure: 'connect_timeout' };
       expect(await answeredByNext(house, variant, mode, unanswered)).toBe(1);
@@ -47,7 +47,7 @@ describe.concurrent.each(variants)('$name', ({ variant, mode }) => {
 });
 
 test(
-  'with a certificate that proves the name the same provider answers',
+  'after the certificate is corrected, the same provider answers',
   inHouse(async (house) => {
     const wall = await house.wallThat({ type: 'answer' });
     const { cert, key } = makeCertificate({ name: 'api.example', dnsNames: ['api.example'], issuer: ca });

@@ -48,7 +48,7 @@ describe('a request that is stored at the provider', () => {
     ['a reset before any byte', { type: 'reset' }, {}],
     // Nobody else may be asked, so it has the time of the last.
     ['silence', { type: 'hang', when: 'after-headers' }, { firstEventMs: 1, lastFirstEventMs: 500 }],
-  ])('%s: nobody else is asked', async (_name, fault, timeouts) => {
+  ])('%s: no other provider is asked', async (_name, fault, timeouts) => {
     const [first, second] = [await wallThat(fault), await wallThat({ type: 'answer' })];
     const rig = await rigWith(timeouts, first.baseUrl, second.baseUrl);
     const seen = await ask(rig, stored);
@@ -109,15 +109,18 @@ describe('any other request on a connection that dies when it is used again', ()
     ['the beginning of an answer', { type: 'raw', bytes: 'HTTP/1.1 20', followedBy: 'fin' }],
     ['what is no answer', { type: 'raw', bytes: 'no answer\r\n\r\n', followedBy: 'fin' }],
     ['word that it is at work', { type: 'raw', bytes: 'HTTP/1.1 102 Processing\r\n\r\n', followedBy: 'fin' }],
-  ])('and has brought %s before: it has arrived, and its failure counts like any other', async (_, fault) => {
-    const wall = await wallThat({ type: 'answer' });
-    const rig = await rigOf(wall.baseUrl);
-    expect((await ask(rig)).status).toBe(200);
-    wall.script(fault);
-    expect((await ask(rig)).status).toBe(502);
-    expect(wall.calls.map(({ isConnectionReused }) => isConnectionReused)).toEqual([false, true]);
-    expect(await staleReuses(rig)).toBe('none');
-  });
+  ])(
+    'and has brought %s before: the request has arrived, and its failure counts like any other',
+    async (_, fault) => {
+      const wall = await wallThat({ type: 'answer' });
+      const rig = await rigOf(wall.baseUrl);
+      expect((await ask(rig)).status).toBe(200);
+      wall.script(fault);
+      expect((await ask(rig)).status).toBe(502);
+      expect(wall.calls.map(({ isConnectionReused }) => isConnectionReused)).toEqual([false, true]);
+      expect(await staleReuses(rig)).toBe('none');
+    },
+  );
 
   test('a new one that is reset as well is a failure like any other', async () => {
     const wall = await wallThat({ type: 'answer' });

@@ -32,30 +32,32 @@ test.each<[string, Endpoint & keyof typeof dialects, readonly string[]]>([
     (endpoint) => ['OpenRouter', endpoint, Object.keys(chosen)] as [string, typeof endpoint, string[]],
   ),
   ['Anthropic', 'messages', ['fallbacks']],
-])('at %s %s callers have the model of the target, and learn what was left out', (type, endpoint, withheld) =>
-  inHouse(async (house) => {
-    const wall = await house.wallThat({ type: 'answer' });
-    const modelMembers = modelMembersOf(type);
-    const spoken = [dialects[endpoint]];
-    const rig = await house.rigOf([
-      {
-        baseUrl: wall.baseUrl,
-        upstreamModel: 'cheap',
-        dialects: spoken,
-        providerEntry: { dialects: spoken, ...(modelMembers && { modelMembers: [...modelMembers] }) },
-      },
-    ]);
-    const headers = { 'anthropic-beta': 'server-side-fallback-2026-07-01' };
-    const asked = await ask(rig, { endpoint, headers, more: { ...chosen, ...kept } });
-    const sent = asRecord(wall.calls[0]?.json) ?? {};
-    expect([asked.status, withheld.filter((name) => name in sent)]).toEqual([200, []]);
-    expect(sent).toMatchObject({ model: 'cheap', ...kept });
-    expect(asked.headers['x-penstock-dropped']).toBe(withheld.toSorted().join(','));
-  })(),
+])(
+  'at %s %s callers get the model of the target, and the header names what was left out',
+  (type, endpoint, withheld) =>
+    inHouse(async (house) => {
+      const wall = await house.wallThat({ type: 'answer' });
+      const modelMembers = modelMembersOf(type);
+      const spoken = [dialects[endpoint]];
+      const rig = await house.rigOf([
+        {
+          baseUrl: wall.baseUrl,
+          upstreamModel: 'cheap',
+          dialects: spoken,
+          providerEntry: { dialects: spoken, ...(modelMembers && { modelMembers: [...modelMembers] }) },
+        },
+      ]);
+      const headers = { 'anthropic-beta': 'server-side-fallback-2026-07-01' };
+      const asked = await ask(rig, { endpoint, headers, more: { ...chosen, ...kept } });
+      const sent = asRecord(wall.calls[0]?.json) ?? {};
+      expect([asked.status, withheld.filter((name) => name in sent)]).toEqual([200, []]);
+      expect(sent).toMatchObject({ model: 'cheap', ...kept });
+      expect(asked.headers['x-penstock-dropped']).toBe(withheld.toSorted().join(','));
+    })(),
 );
 
 test(
-  'what the target itself says of other models is sent, and a provider that knows no such members gets all',
+  'fallback models of the target itself are sent, and a provider without such members gets all',
   inHouse(async (house) => {
     const wall = await house.wallThat({ type: 'answer' });
     const rig = await house.rigOf([

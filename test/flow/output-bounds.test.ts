@@ -93,7 +93,7 @@ test.each<[string, Bounded]>([
     'the newer name, which is known',
     { knows: newerFirst, target: current, more: { max_completion_tokens: longest } },
   ],
-])('of chat calls with a bound one ends beyond the budget at most: %s', (_, bounded) =>
+])('of chat calls with a limit, one exceeds the budget at most: %s', (_, bounded) =>
   inHouse(async (house) => {
     expect(await spentBy(house, bounded)).toBeLessThanOrEqual(15 + 10);
   })(),
@@ -115,7 +115,7 @@ test.each<[string, Bounded]>([
       more: { max_tokens: undefined, max_completion_tokens: 1 },
     },
   ],
-])('of completions without a bound of their caller one ends beyond the budget at most: %s', (_, bounded) =>
+])('of completions without a limit, one exceeds the budget at most: %s', (_, bounded) =>
   inHouse(async (house) => {
     expect(await spentBy(house, bounded)).toBeLessThanOrEqual(15 + 10);
   })(),

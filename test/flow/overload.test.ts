@@ -12,7 +12,7 @@ const inFlightMax = 25;
 const callers = 4 * inFlightMax;
 const asksEach = 5;
 
-test('under four times its load it sends only whole answers and rejections, and afterwards no rejections', async () => {
+test('under four times its load a gateway sends only whole answers and rejections, and afterwards no rejections', async () => {
   await using parts = new AsyncDisposableStack();
   const folder = await makeFolder();
   parts.defer(() => folder.remove());

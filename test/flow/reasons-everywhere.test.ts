@@ -40,7 +40,7 @@ describe.each(endpoints)('%s', (endpoint) => {
   const dialects = ['openai-chat' as const];
   const of = ({ baseUrl }: Wall) => ({ baseUrl, dialects });
 
-  test.each(cuts)('a stream that breaks off %s does not end well', async (_, events) =>
+  test.each(cuts)('a stream that breaks off %s has no end marker', async (_, events) =>
     inHouse(async (house) => {
       const wall = await house.wallThat({ type: 'raw', bytes: head + events, followedBy: 'fin' });
       const rig = await house.rigOf([of(wall)]);
@@ -69,7 +69,7 @@ describe.each(endpoints)('%s', (endpoint) => {
       'counts by themselves',
       `${whole}data: {"id":"x","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":3}}\n\n`,
     ],
-  ])('with %s it is whole', async (_, events) =>
+  ])('with %s it is complete', async (_, events) =>
     inHouse(async (house) => {
       const wall = await house.wallThat({ type: 'raw', bytes: head + events, followedBy: 'fin' });
       const rig = await house.rigOf([of(wall)]);
@@ -79,7 +79,7 @@ describe.each(endpoints)('%s', (endpoint) => {
   );
 
   test(
-    'one chunk that has a reason is whole where its body ends, and is not where it is torn',
+    'a single chunk with a finish reason is complete at the end of its body, and not if it is cut',
     inHouse(async (house) => {
       const chunked =
         'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';

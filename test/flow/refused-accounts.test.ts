@@ -36,7 +36,7 @@ describe('two targets at one provider whose three keys are refused', () => {
       { type: 'status', status: 400, error: { message: 'API key not valid. Please pass a valid API key.' } },
     ],
   ])(
-    '(%s) each is asked once, for either target, and none by the next request',
+    '(%s) each key is asked once, for either target, and none by the next request',
     inHouse(async (house, _name, refusal) => {
       const wall = await house.wallThat(refusal);
       const rig = await rigOfTwo(house, wall.baseUrl);
@@ -62,7 +62,7 @@ describe('two targets at one provider whose three keys are refused', () => {
 });
 
 test(
-  'a model that both keys of one target may not use is unknown only where the other target was asked too',
+  'a model that both keys of one target may not use is unknown only after the other target was asked too',
   inHouse(async (house) => {
     const error = { message: 'Project `p` does not have access to model `m`', code: 'model_not_found' };
     const refusing = await house.wallThat({ type: 'status', status: 403, error });

@@ -17,7 +17,7 @@ describe.each(variants)('$name', ({ endpoint, upstream, isStream }) => {
     ['a second connection beside the first', (until) => ({ type: 'answer', beforeHeaders: { until } })],
     ['a fresh one, in place of a kept one that dies', () => ({ type: 'stale-reuse', how: 'reset' })],
   ])(
-    '%s finds a provider whose name was asked for long ago',
+    '%s reaches a provider whose name was looked up long ago',
     inHouse(async (house, _what, behaviourOf) => {
       const { rig, wall, resolver } = await stageByName(house, upstream);
       const asked = { endpoint, isStream };

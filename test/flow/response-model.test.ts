@@ -57,7 +57,7 @@ const ways = [
 ] as const;
 
 describe.each(pairs)('$endpoint from $upstream', ({ endpoint, upstream }) => {
-  test.each(ways)('$what: answers name what was asked for', async ({ isStream, route }) => {
+  test.each(ways)('$what: answers name the requested model', async ({ isStream, route }) => {
     for (const [responseModel, asked, wanted] of [
       [undefined, 'm', answer.model],
       ['Served', 'm', answer.model],
@@ -84,7 +84,7 @@ describe.each(pairs)('$endpoint from $upstream', ({ endpoint, upstream }) => {
     expect(rig.records).toHaveLength(2);
   });
 
-  test('broken off after its first words: no other model is named in the end either', async () => {
+  test('broken off after its first content: the end names no other model either', async () => {
     offer(upstream, { responseModel: 'Requested' });
     first.script({ type: 'cut', after, answer: half });
     const seen = await ask(rig, { endpoint, isStream: true });

@@ -44,7 +44,7 @@ test.each<[string, (number: number) => Behaviour]>([
     'all of them with 429 and a time to come back',
     () => ({ type: 'status', status: 429, headers: { 'retry-after-ms': '200' } }),
   ],
-])('a tenth of what fails at once is repeated: %s', async (_name, fault) => {
+])('a tenth of immediate failures is retried: %s', async (_name, fault) => {
   const { count, statuses } = await repetitions(fault);
   expect(count).toBeGreaterThan(0);
   expect(count).toBeLessThanOrEqual(allowed);

@@ -38,7 +38,7 @@ const rotations = 20;
 
 describe('a key', () => {
   test(
-    `replaced ${rotations} times under load, the old one refused at once: nobody gets an error`,
+    `replaced ${rotations} times under load, with the old one refused at once: no request fails`,
     inHouse(async (house) => {
       expect(await replacedUnderLoad(house, callersOf(8), rotations)).toBe(rotations);
     }),
@@ -190,7 +190,7 @@ describe('a key', () => {
   });
 });
 
-describe('what a connection is made with', () => {
+describe('a connection setting', () => {
   const authorities = [1, 2].map((number) => makeCertificate({ name: `authority ${number}`, isCa: true }));
   const [firstCa, secondCa] = authorities;
   if (firstCa === undefined || secondCa === undefined) throw new Error('there are two authorities');
@@ -243,7 +243,7 @@ describe('what a connection is made with', () => {
     expect(front.clients.length).toBeGreaterThanOrEqual(7);
   }, 60_000);
 
-  test('another client certificate: new requests show the new one, a running one ends on the old', async () => {
+  test('another client certificate: new requests use the new one, a running one ends with the old', async () => {
     const mayEnd = Promise.withResolvers<void>();
     const wall = await kept(
       startWall([{ type: 'answer', beforeHeaders: { until: mayEnd.promise } }, { type: 'answer' }]),

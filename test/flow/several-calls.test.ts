@@ -102,7 +102,7 @@ describe.each(shapes)('a %s request of twelve calls', (_, isStream) => {
     expect(wall.calls).toHaveLength(2);
   });
 
-  test('learns of a quota that the first of them have used up', async () => {
+  test('stops at a quota that the first of them have used up', async () => {
     const { rig, wall } = await start({ providerEntry: { limits: { requestsPerMinute: 4 } } });
     const seen = await complete(rig, isStream);
     expect(errorOf(seen)?.code).toBe('rate_limit_exceeded');

@@ -198,7 +198,7 @@ describe('a client that waits', () => {
     expect([textOf(finished), finished.ending]).toEqual([wallText, 'last-chunk']);
   });
 
-  test('is reported before the first content what any of the providers may leave out, and of none that it serves', async () => {
+  test("gets the headers for anything that a provider may leave out before the first content, and no provider's name", async () => {
     const mayFail = Promise.withResolvers<void>();
     const first = await wallThat({ type: 'status', status: 503, beforeHeaders: { until: mayFail.promise } });
     const second = await wallThat({ type: 'answer' });

@@ -16,7 +16,7 @@ const readers = 25;
 const megabytes = 32;
 const tokens = Array.from({ length: megabytes * 64 }, () => `${'x'.repeat(16 * 1024 - 1)} `);
 
-test(`${readers} readers that stall: their upstreams wait, little of it is held, and others are served`, {
+test(`${readers} stalled readers: their upstreams wait, little of the answers is held, and others are served`, {
   timeout: 300_000,
 }, async () => {
   await using parts = new AsyncDisposableStack();

@@ -21,7 +21,7 @@ async function wallThat(behaviour: Behaviour): Promise<Wall> {
   return wall;
 }
 
-test('the old one the address it knows, the new ones the new address', async () => {
+test('during a change of address, calls in flight end at the old address, and new calls use the new one', async () => {
   const mayFail = Promise.withResolvers<void>();
   const failing = await wallThat({
     type: 'status',
@@ -46,7 +46,7 @@ test('the old one the address it knows, the new ones the new address', async () 
   expect([former.calls.length, moved.calls.length]).toEqual([1, 1]);
 });
 
-describe('an address that replaces a dead one', () => {
+describe('a new address for a dead one', () => {
   const moving = (to: Wall) => tableOf([{ baseUrl: to.baseUrl }]);
   const dead: Behaviour = { type: 'status', status: 501 };
   const statuses = async (rig: Rig, count: number): Promise<number[]> =>
@@ -59,7 +59,7 @@ describe('an address that replaces a dead one', () => {
     return rig;
   }
 
-  test('is asked at once by all, whatever breaker was open for the old one', async () => {
+  test('is used at once by all calls, whatever breaker was open for the old one', async () => {
     const [former, moved] = [await wallThat(dead), await wallThat({ type: 'answer' })];
     const rig = await rigAt(former);
     await statuses(rig, 6);
@@ -68,7 +68,7 @@ describe('an address that replaces a dead one', () => {
     expect(await statuses(rig, 20)).toEqual(all(20, 200));
   });
 
-  test('does not answer for calls that end at the old one after it', async () => {
+  test('is not affected by later failures of calls to the old one', async () => {
     const mayFail = Promise.withResolvers<void>();
     const former = await wallThat({ ...dead, beforeHeaders: { until: mayFail.promise } });
     const moved = await wallThat({ type: 'answer' });

@@ -91,7 +91,7 @@ function tellings({ status, headers, text }: Seen, model: string) {
   return { status, headers: rest, text: text.replaceAll(model, '<model>') };
 }
 
-test('all of it is in use', () => {
+test('every object of the fixture is in use', () => {
   const bad = stage.result().verdicts.filter(({ isInTable }) => !isInTable);
   expect(bad).toEqual([]);
 });
@@ -101,13 +101,13 @@ describe.each(callers)('for %s', (caller) => {
     .filter(([, , , seers]) => seers.some((name) => name === caller))
     .map(([model]) => model);
 
-  test('the list holds what it may see and nothing else', async () => {
+  test('the list has exactly the visible models', async () => {
     const list = await knock(stage.rig, 'list', '', keyFor(caller));
     const own = caller === 'team-a' || caller === 'team-b' ? [sameName] : [];
     expect([list.status, idsOf(list).sort()]).toEqual([200, [...seen, ...own].sort()]);
   });
 
-  test.each(models)('%s of %s is found one by one exactly where it is listed', async (model) => {
+  test.each(models)('%s of %s is found one by one exactly if it is listed', async (model) => {
     const found = await knock(stage.rig, 'retrieve', model, keyFor(caller));
     if (seen.includes(model)) {
       expect([found.status, found.json]).toEqual([200, expect.objectContaining({ id: model })]);
@@ -158,7 +158,7 @@ test.each(['team-a', 'team-b'])(
   },
 );
 
-test('every call on the wire carried the credential of its own provider’s namespace', () => {
+test('every call on the wire has the credential of its provider’s namespace', () => {
   expect(wall.calls.length).toBeGreaterThan(0);
   const pairs = wall.calls.map(
     (call) => [routeBehind(call).split('.')[0] ?? '', credentialIn(call)] as const,
@@ -169,7 +169,7 @@ test('every call on the wire carried the credential of its own provider’s name
   for (const name of namespaces) expect(sent).not.toContain(keyOf(name));
 });
 
-describe('a reference of team-b to what is team-a’s', () => {
+describe('a reference of team-b to an object of team-a', () => {
   let other: Stage;
 
   afterEach(() => other.close());
@@ -318,7 +318,7 @@ describe('a reference of team-b to what is team-a’s', () => {
   });
 });
 
-describe('a Secret of one’s own that is not shared', () => {
+describe('a Secret in the own namespace without consent', () => {
   let other: Stage;
 
   afterEach(() => other.close());
@@ -370,7 +370,7 @@ describe('a Secret of one’s own that is not shared', () => {
       'SecretTypeNotAllowed',
       ['Secret openai'],
     ],
-  ] as const)('%s is sent nowhere, and its owner learns why', async (_, more, reason, words) => {
+  ] as const)('%s is sent nowhere, and the Provider says why', async (_, more, reason, words) => {
     const base = world();
     other = await startStage({
       ...base,

@@ -88,7 +88,7 @@ const outages: readonly (readonly [string, () => object, RegExp])[] = [
 ];
 
 describe.each(outages)('%s', (_, broken, why) => {
-  test('its callers learn that it is out of service, in the form of each dialect, and when to retry', async () => {
+  test('its callers get an error that says so, in the form of each dialect, with the time to retry', async () => {
     stage.deploy(broken());
     for (const endpoint of ['chat', 'completions', 'responses', 'messages'] as const) {
       const seen = await call(endpoint === 'chat' ? 'penstock/tiny' : model, endpoint);
@@ -166,14 +166,14 @@ test('a route that is deleted, and one that callers may not use, are unknown mod
   expect((await call()).status).toBe(404);
 });
 
-test('a key that may not use the model hears nothing of its outage', async () => {
+test('a key that may not use the model gets no news of its outage', async () => {
   const apiKeys = [apiKeyOf('team-b', { models: { deny: [model] } })];
   stage.deploy({ ...world(), modelRoutes: [small({ suspended: true })], apiKeys });
   expect((await call()).status).toBe(404);
   expect(idsOf(await knock(stage.rig, 'list', '', keyOf('team-b')))).toEqual([]);
 });
 
-test('another route that serves the id answers in the place of a suspended one', async () => {
+test('another route that serves the id answers in place of a suspended one', async () => {
   const own = routeOf('team-a', 'mine', model.replace('penstock/', 'team/'), { suspended: true });
   const shared = small({ model: 'shared', aliases: ['team/small'] });
   stage.deploy({ ...world(), modelRoutes: [shared, own] });

@@ -22,7 +22,7 @@ const noCounts = { usage: { inputTokens: -1, outputTokens: 1.5, cachedTokens: 0,
 
 describe('a model of OpenAI', () => {
   test(
-    'plain: counted by its own vocabulary, and marked as an estimate',
+    'plain: counted by its own tokenizer, and marked as an estimate',
     inHouse(async (house) => {
       expect(await recordOf(house, 'gpt-4o', false)).toMatchObject({
         isEstimated: true,
@@ -35,7 +35,7 @@ describe('a model of OpenAI', () => {
   );
 
   test(
-    'streamed: by its own vocabulary too, however it was cut into events',
+    'streamed: by its own tokenizer too, however it was cut into events',
     inHouse(async (house) => {
       expect(await recordOf(house, 'gpt-4o', true)).toMatchObject({
         isEstimated: true,
@@ -47,7 +47,7 @@ describe('a model of OpenAI', () => {
 });
 
 test(
-  'a model of another vendor is estimated by sizes',
+  'a model of another vendor is estimated by length',
   inHouse(async (house) => {
     const record = await recordOf(house, 'llama-3', false);
     expect(record).toMatchObject({ isEstimated: true, estimatedBy: 'characters' });
@@ -115,7 +115,7 @@ describe.each(ways)('%s at an upstream of %s that does not count', (endpoint, di
   );
 
   test(
-    'what a client gave up is what had come by then',
+    'an answer whose client disconnected counts as far as it had arrived',
     inHouse(async (house) => {
       const answer = { tokens: Array.from({ length: 8 }, () => sentence), usageChunk: 'always' } as const;
       const wall = await house.wallThat({ type: 'stall', after: { contentEvents: 4 }, answer });
@@ -179,7 +179,7 @@ test.each(['messages', 'chat'] as const)(
     })(),
 );
 
-describe.each(ways)('%s at an upstream of %s that counts what cannot be', (endpoint, dialect) => {
+describe.each(ways)('%s at an upstream of %s with impossible counts', (endpoint, dialect) => {
   const recordWith = async (house: House, isStream: boolean, more: object) => {
     const wall = await house.wallThat({ type: 'answer', usageChunk: 'always', ...more });
     const target = { baseUrl: wall.baseUrl, dialects: [dialect], upstreamModel: 'llama-3' };
@@ -196,7 +196,7 @@ describe.each(ways)('%s at an upstream of %s that counts what cannot be', (endpo
       [isStream, 'no input', { inputTokens: 0, outputTokens: 500 }],
     ]),
   )(
-    'streamed %s, %s: has not counted, and its record is an estimate',
+    'streamed %s, %s: has no counts, and its record is an estimate',
     inHouse(async (house, isStream: boolean, _: string, usage: object) => {
       const record = await recordWith(house, isStream, { usage });
       expect(record).toMatchObject({ outcome: 'answered', isEstimated: true, estimatedBy: 'characters' });
@@ -231,7 +231,7 @@ describe.each(ways)('%s at an upstream of %s that counts what cannot be', (endpo
   );
 
   test(
-    'no input, and is left by its client: what was asked is estimated',
+    'without input, and with a client that disconnects: the request is estimated',
     inHouse(async (house) => {
       const answer = { usage: { inputTokens: 0, outputTokens: 0 }, usageChunk: 'always' } as const;
       const wall = await house.wallThat({ type: 'stall', after: { contentEvents: 4 }, answer });
@@ -285,7 +285,7 @@ describe('a picture of two megabytes', () => {
     ['gpt-4o', 'tokenizer'],
     ['llama-3', 'characters'],
   ])(
-    'is no million of tokens where %s has not counted it',
+    'is not a million tokens if %s has not counted it',
     inHouse(async (house, upstreamModel: string, estimatedBy: string) => {
       const wall = await house.wallThat({ type: 'answer', usageChunk: 'never', ...noCounts });
       const rig = await house.rigOf([{ baseUrl: wall.baseUrl, upstreamModel }]);
@@ -337,7 +337,7 @@ describe('a request that takes several calls', () => {
   );
 
   test(
-    'and asks for an answer twice is billed for its prompt as often as the upstream reads it',
+    'and asks for two answers is billed for its prompt as often as the upstream reads it',
     inHouse(async (house) => {
       const records = await several(house, 'llama-3', [long], 2);
       expect(records.map(({ usage }) => usage.input > 600 && usage.input < 1_100)).toEqual([true, true]);

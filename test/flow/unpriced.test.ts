@@ -16,7 +16,7 @@ async function stage(house: House, targets: readonly Partial<RigTarget>[], unpri
 }
 
 // Its code within is `model_not_priced`; to callers it is a model that is not there.
-describe('a route that denies what has no price', () => {
+describe('a route that denies calls without a price', () => {
   test.each(['chat', 'completions', 'responses', 'messages'] as const)(
     'refuses a call of %s before anything is sent, and says where to find what mends it',
     inHouse(async (house, endpoint) => {
@@ -35,7 +35,7 @@ describe('a route that denies what has no price', () => {
   );
 
   test(
-    'sends to those of its targets that have one',
+    'uses those of its targets that have one',
     inHouse(async (house) => {
       const { rig, calls } = await stage(house, [{ price: null }, {}], 'Deny');
       expectWhole(await ask(rig), 'plain');
@@ -44,7 +44,7 @@ describe('a route that denies what has no price', () => {
   );
 
   test(
-    'sends to the own provider of the caller, where a call costs nothing',
+    'uses the own provider of the caller, where a call costs nothing',
     inHouse(async (house) => {
       const own = { provider: 'team/own', providerEntry: { isPlatform: false } };
       const { rig } = await stage(house, [{ price: null, ...own }], 'Deny');
@@ -55,7 +55,7 @@ describe('a route that denies what has no price', () => {
 });
 
 test(
-  'a route that meters only serves it: tokens are recorded, the cost is unknown and not 0',
+  'a route that only meters serves them: tokens are recorded, the cost is unknown and not 0',
   inHouse(async (house) => {
     const { rig } = await stage(house, [{ price: null }]);
     expectWhole(await ask(rig), 'plain');

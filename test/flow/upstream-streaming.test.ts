@@ -58,7 +58,7 @@ const other: Answer = { text: 'Half of this answer would have been for nothing a
 const after = { contentEvents: 5 };
 
 describe.each(pairs)('$endpoint from $upstream', ({ endpoint, upstream }) => {
-  test('the caller gets the very answer that a plain upstream call gives, and its usage', async () => {
+  test('the caller gets the same answer as from a plain upstream call, and its usage', async () => {
     first.script({ type: 'answer', id: 'one' });
     offer(upstream, {});
     const plain = await ask(rig, { endpoint });
@@ -103,7 +103,7 @@ describe.each(pairs)('$endpoint from $upstream', ({ endpoint, upstream }) => {
     expect(rig.records.map(lineOf)).toEqual([`1 t0 failed ${failure} platform`, '2 t1 answered tenant']);
   });
 
-  test('where all of them fail, the caller gets a status and no part of an answer', async () => {
+  test('if all of them fail, the caller gets a status and no part of an answer', async () => {
     offer(upstream);
     first.script({ type: 'cut', after, answer: other });
     second.script({ type: 'cut', after, answer: other });
@@ -166,7 +166,7 @@ test('a request of several calls: each is fetched as a stream', async () => {
   expect(first.calls.slice(-2).map(({ json }) => isBag(json) && json.stream)).toEqual([true, true]);
 });
 
-test('what the caller has said of streams does not matter to its plain call', async () => {
+test('stream options of the caller do not affect its plain call', async () => {
   offer('openai-chat');
   const seen = await ask(rig, { more: { stream: false, stream_options: null } });
   expect([seen.status, textOf(seen), sentToFirst().stream_options]).toEqual([
@@ -176,7 +176,7 @@ test('what the caller has said of streams does not matter to its plain call', as
   ]);
 });
 
-test('a streamed call is as it always was', async () => {
+test('a streamed call does not change', async () => {
   offer('openai-chat');
   first.script({ type: 'cut', after, answer: other });
   const seen = await ask(rig, { isStream: true });
@@ -331,7 +331,7 @@ describe('an upstream whose stream', () => {
   );
 
   test(
-    'counts nothing is estimated alike, whether or not its caller streams',
+    'without counts is estimated alike, streamed or not',
     inHouse(async (house) => {
       const { records } = await askBoth(house, { ...chat, says: chatOf() });
       const seen = records.map(({ usage, isEstimated, estimatedBy }) => [

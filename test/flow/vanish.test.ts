@@ -6,7 +6,7 @@ import { inHouse } from './house.ts';
 import { vanish } from './vanish.ts';
 
 test(
-  'of 50 callers who leave, each is noticed by the upstream, and none is charged for more than was sent and generated',
+  'the upstream notices each of 50 callers that disconnect, and none is charged for more than was sent and generated',
   inHouse(async (house) => {
     const { noticeMs, records, generated } = await vanish(house, 50);
     expect(noticeMs).toHaveLength(50);

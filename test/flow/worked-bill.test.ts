@@ -210,7 +210,7 @@ const items: readonly Item[] = [
   },
 ];
 
-describe('the bill of a request is, to the picodollar, for', () => {
+describe('the bill of a request is exact to the picodollar for', () => {
   test.each(items)(
     '$what: $cost',
     inHouse(async (house, { targets, options, cost }: Item) => {
@@ -221,7 +221,7 @@ describe('the bill of a request is, to the picodollar, for', () => {
   );
 
   test(
-    'a price that changes in mid-day: what had begun costs 350000000 by the old one, the next 420000000 by the new one',
+    'a price that changes in mid-day: running calls cost 350000000 by the old one, the next 420000000 by the new one',
     inHouse(async (house) => {
       const changed = Promise.withResolvers<void>();
       const says = counted(100, 10);

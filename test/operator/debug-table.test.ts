@@ -20,7 +20,7 @@ const [pods, answers] = heard([
 ]);
 const leading = { tableGeneration: 483, pods: pods.toReversed(), answers };
 
-test('the leader tells every pod, in the order of their names', () => {
+test('the leader lists every pod, in the order of names', () => {
   const table = buildDebugTable({ replica: 'operator-0', leader: 'operator-0', leading });
   expect(table).toMatchObject({ replica: 'operator-0', leader: 'operator-0', isLeader: true });
   expect(table.pods).toEqual([
@@ -55,7 +55,7 @@ test('the leader tells every pod, in the order of their names', () => {
   ]);
 });
 
-test('on a terminal each pod is a line, and its faults are below', () => {
+test('on a terminal each pod has a line, and its errors are below', () => {
   const table = buildDebugTable({ replica: 'operator-0', leader: 'operator-0', leading });
   expect(renderDebugTable(table).split('\n')).toEqual([
     'table generation 483, by operator-0, which leads',

@@ -20,7 +20,7 @@ test('without lanes, keys are taken in the order of their arrival', () => {
 });
 
 describe('objects', () => {
-  test('of one namespace hold up no other one, and Providers and ModelRoutes go before ApiKeys', () => {
+  test('of one namespace delay no other namespace, and Providers and ModelRoutes come before ApiKeys', () => {
     const line = createFairLine(laneOfObject);
     for (let n = 0; n < 5_000; n += 1) line.add(`ApiKey/team-a/key-${n}`, 0);
     line.add('ApiKey/team-b/bot', 1);

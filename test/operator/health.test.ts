@@ -49,7 +49,7 @@ test('it is healthy before it is ready', async () => {
   expect(await get('/healthz')).toEqual([200, 'ok\n']);
 });
 
-test('a worker may take five minutes; one that takes longer is stuck', async () => {
+test('a worker has five minutes; after that it counts as stuck', async () => {
   state.longestRunMs = 300_000;
   expect(await get('/healthz')).toEqual([200, 'ok\n']);
   state.longestRunMs = 301_000;
@@ -69,6 +69,6 @@ test('/debug/table reports what each gateway runs, as JSON or as text', async ()
   expect(await get('/debug/table?format=xml')).toEqual([400, 'format is json or text\n']);
 });
 
-test('any other path learns what there is', async () => {
+test('an unknown path lists the known ones', async () => {
   expect(await get('/')).toEqual([404, expect.stringContaining('/healthz')]);
 });

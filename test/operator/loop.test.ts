@@ -58,8 +58,8 @@ function makeQueue(options: Partial<QueueOptions> = {}) {
   return { clock, queue, errors, run, keys, advance, add };
 }
 
-describe('the line', () => {
-  test('keys are run in the order in which they came', async () => {
+describe('the queue', () => {
+  test('keys are run in order of arrival', async () => {
     const { add, run, keys } = makeQueue();
     await add('a', 'b', 'c');
     expect(keys()).toEqual(['a']);
@@ -69,7 +69,7 @@ describe('the line', () => {
     expect(keys()).toEqual(['a', 'b', 'c']);
   });
 
-  test('a key that is in line already is not put there again', async () => {
+  test('a key in the queue is not added again', async () => {
     const { add, run, keys, queue } = makeQueue();
     await add('a', 'b', 'b', 'b');
     expect(queue.stats().depth).toBe(1);
@@ -98,7 +98,7 @@ describe('the line', () => {
     expect(keys()).toEqual(['a', 'b', 'c']);
   });
 
-  test('of many keys whose runs wait for nothing, others run after each fifty', async () => {
+  test('of many keys with synchronous runs, other work runs after each fifty', async () => {
     const runs: string[] = [];
     const { clock, queue } = makeQueue({ workers: 8, run: async (key) => void runs.push(key) });
     for (let index = 0; index < 120; index += 1) queue.add(`${index}`);
@@ -120,8 +120,8 @@ describe('the line', () => {
   });
 });
 
-describe('later', () => {
-  test('a key that is added for later is run then, and not before', async () => {
+describe('delayed keys', () => {
+  test('a key that is added for later is run at that time, and not before', async () => {
     const { queue, keys, advance } = makeQueue();
     queue.addAfter('a', 1_000);
     await advance(999);
@@ -154,7 +154,7 @@ describe('later', () => {
 });
 
 describe('failures', () => {
-  test('a key that fails is tried again after 5 ms, then after twice as long each time, up to 1,000 s', async () => {
+  test('a key that fails is retried after 5 ms, then after twice as long each time, up to 1,000 s', async () => {
     const { add, run, keys, clock, errors } = makeQueue();
     await add('a');
     const waits: number[] = [];
@@ -171,7 +171,7 @@ describe('failures', () => {
     expect(errors).toHaveLength(20);
   });
 
-  test('a key is tried again no later than its queue allows, however often it failed', async () => {
+  test('a key is retried no later than its queue allows, however often it failed', async () => {
     const { add, run, keys, clock } = makeQueue({ backoffMaxMs: 10_000 });
     await add('a');
     for (let failure = 0; failure < 15; failure += 1) {
@@ -198,7 +198,7 @@ describe('failures', () => {
     expect(waits).toEqual([5, 10, 12, 0]);
   });
 
-  test('keys that wait to be tried again can be tried at once, and what is to be done later stays so', async () => {
+  test('keys that wait for a retry can be retried at once, and delayed ones stay delayed', async () => {
     const { queue, add, run, keys } = makeQueue();
     queue.addAfter('later', 5_000);
     await add('a');
@@ -225,7 +225,7 @@ describe('failures', () => {
     expect(clock.pending()).toEqual([clock.now() + 5]);
   });
 
-  test('a key that is added while it waits to be tried again is run at once, and not once more later', async () => {
+  test('a key that is added while it waits for a retry is run at once, and not again later', async () => {
     const { add, run, keys, clock } = makeQueue();
     await add('a');
     await run(0).fail();
@@ -243,7 +243,7 @@ describe('failures', () => {
     expect(keys()).toEqual(['a', 'a']);
   });
 
-  test('of many keys that fail, 100 are tried again at their own time and then 10 a second', async () => {
+  test('of many failing keys, 100 are retried at their own time and then 10 a second', async () => {
     const { add, clock } = makeQueue({ workers: 1_000, run: () => Promise.reject(new Error('no')) });
     await add(...Array.from({ length: 120 }, (_, index) => `key-${index}`));
     const waits = clock.pending();
@@ -269,7 +269,7 @@ describe('failures', () => {
     expect(done).toEqual(['good']);
   });
 
-  test('keys that failed together do not come back together', async () => {
+  test('keys that failed together are not retried together', async () => {
     const parts = [0, 0.5, 0.99];
     const { add, clock } = makeQueue({
       workers: 3,
@@ -282,7 +282,7 @@ describe('failures', () => {
 });
 
 describe('closing', () => {
-  test('waits for the runs under way, and starts none', async () => {
+  test('waits for running keys, and starts none', async () => {
     const { add, run, keys, queue, clock } = makeQueue();
     await add('a', 'b');
     queue.addAfter('c', 10);
@@ -311,7 +311,7 @@ describe('closing', () => {
     expect(run(0).signal.aborted).toBe(true);
   });
 
-  test('a run that fails while the queue closes is not tried again', async () => {
+  test('a run that fails while the queue closes is not retried', async () => {
     const { add, run, queue, clock, errors } = makeQueue();
     await add('a');
     const closing = queue.close();
@@ -322,7 +322,7 @@ describe('closing', () => {
   });
 });
 
-test('figures tell of the line and of the runs', async () => {
+test('metrics cover the queue and the runs', async () => {
   const reported: (readonly [string, ...unknown[]])[] = [];
   const { add, run, queue, clock, advance } = makeQueue({
     metrics: {

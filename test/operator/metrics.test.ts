@@ -56,7 +56,7 @@ test.each([
   expect((await textOf(await usedMetrics())).split('\n')).toContain(line);
 });
 
-test('what is gone leaves the figures', async () => {
+test('series of deleted objects are removed', async () => {
   let objects: { kind: 'ApiKey'; ready: 'False'; count: number }[] = [
     { kind: 'ApiKey', ready: 'False', count: 1 },
   ];

@@ -31,7 +31,7 @@ test.each([
   await expect(readPolicies(file)).rejects.toThrow(`${file}: `);
 });
 
-test('two thousand policies are given as they are written', async () => {
+test('two thousand policies are read as written', async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'penstock-policies-'));
   const budgets = [{ period: 'Month', limit: '500.00' }];
   const policies = Array.from({ length: 2000 }, (_, at) => policy({ budgets }, { name: `team-${at}` }));

@@ -12,7 +12,7 @@ const smallest = {
   PENSTOCK_BASE_URL: 'http://penstock.penstock-system.svc/v1',
 };
 
-test('what need not be said has a default', () => {
+test('optional settings have defaults', () => {
   expect(readSettings(smallest)).toEqual({
     instance: 'penstock',
     namespace: 'penstock-system',
@@ -40,7 +40,7 @@ test('what need not be said has a default', () => {
   });
 });
 
-test('everything can be said', () => {
+test('every setting is read', () => {
   const settings = readSettings({
     ...smallest,
     PENSTOCK_INSTANCE: 'blue',
@@ -78,7 +78,7 @@ test('everything can be said', () => {
   });
 });
 
-test('an empty value counts as none', () => {
+test('an empty value counts as unset', () => {
   const settings = readSettings({ ...smallest, PENSTOCK_TENANT_POLICIES_FILE: '', PENSTOCK_INSTANCE: '' });
   expect(settings.policiesFile).toBeUndefined();
   expect(settings.instance).toBe('penstock');
@@ -115,7 +115,7 @@ test.each([
   expect(() => readSettings(environment)).toThrow(new RegExp(`^Invalid environment: ${name}: `));
 });
 
-test('all faults are reported at once', () => {
+test('all errors are reported at once', () => {
   expect(() => readSettings({})).toThrow(
     /PENSTOCK_NAMESPACE.*PENSTOCK_TABLE_NAMESPACE.*PENSTOCK_GATEWAY_SELECTOR.*PENSTOCK_POD_NAME.*PENSTOCK_BASE_URL/,
   );

@@ -40,7 +40,7 @@ function makeClient(answer: (request: KubeRequest) => unknown = () => 'ok') {
   return { clock, client, sent, reported, advance };
 }
 
-test('a burst goes through at once, then so many a second, in order', async () => {
+test('a burst passes at once, then a number a second, in order', async () => {
   const { client, sent, advance, clock } = makeClient();
   const calls = ['1', '2', '3', '4', '5'].map((path) => client.call(get(path)));
   await settle();
@@ -54,7 +54,7 @@ test('a burst goes through at once, then so many a second, in order', async () =
   expect(clock.pending()).toEqual([]);
 });
 
-test('a quiet time saves up no more than one burst', async () => {
+test('idle time saves one burst at most', async () => {
   const { client, sent, advance } = makeClient();
   await advance(1_000_000);
   for (let index = 0; index < 6; index += 1) void client.call(get(String(index)));
@@ -64,7 +64,7 @@ test('a quiet time saves up no more than one burst', async () => {
   expect(sent).toHaveLength(6);
 });
 
-test('urgent calls go before those that wait already, at the same rate', async () => {
+test('urgent calls pass before waiting ones, at the same rate', async () => {
   const { client, sent, advance } = makeClient();
   for (const path of ['1', '2', '3', 'slow-1', 'slow-2']) void client.call(get(path));
   void client.urgent.call(get('urgent'));
@@ -72,7 +72,7 @@ test('urgent calls go before those that wait already, at the same rate', async (
   expect(sent).toEqual(['1', '2', '3', 'urgent', 'slow-1', 'slow-2']);
 });
 
-test('a call that is given up while it waits is not sent and takes no turn', async () => {
+test('a call that is cancelled while it waits is not sent and takes no turn', async () => {
   const { client, sent, advance } = makeClient();
   const stop = new AbortController();
   for (const path of ['1', '2', '3']) void client.call(get(path));
@@ -91,7 +91,7 @@ test('watches are not held back', async () => {
   expect(sent).toHaveLength(10);
 });
 
-test('calls are counted by what came of them, and by how long they were held back', async () => {
+test('calls are counted by result, and by their delay', async () => {
   const { client, reported, advance } = makeClient(({ path }) => {
     if (path === 'taken') throw new KubeError(409, 'AlreadyExists', 'it is there');
     if (path === 'gone') throw new KubeError(0, 'Unreachable', 'nobody is there');

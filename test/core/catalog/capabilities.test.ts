@@ -6,13 +6,13 @@ import { dialectNameSchema } from '../../../core/contract/routing-table.ts';
 
 const dialects = dialectNameSchema.options;
 
-test('a dialect served from itself passes everything through', () => {
+test('a dialect at an upstream of the same dialect supports everything', () => {
   for (const dialect of dialects) {
     for (const feature of features) expect(capability(dialect, dialect, feature)).toBe('native');
   }
 });
 
-test('only bytes that pass through are called native', () => {
+test('only forwarded bytes are called native', () => {
   for (const client of dialects) {
     for (const upstream of dialects.filter((name) => name !== client)) {
       for (const feature of features) expect(capability(client, upstream, feature)).not.toBe('native');
@@ -20,7 +20,7 @@ test('only bytes that pass through are called native', () => {
   }
 });
 
-test("the client's own dialect is the best one for it, and every other is an option", () => {
+test("the client's own dialect comes first, and every other one is an option", () => {
   for (const client of dialects) {
     const ranked = rankUpstreams(client, dialects);
     expect(ranked[0]).toBe(client);
@@ -29,7 +29,7 @@ test("the client's own dialect is the best one for it, and every other is an opt
   }
 });
 
-test('what a target does not speak is never chosen', () => {
+test('a dialect that the target does not speak is never chosen', () => {
   expect(rankUpstreams('openai-chat', ['openai-completions', 'anthropic-messages'])).toEqual([
     'anthropic-messages',
     'openai-completions',

@@ -21,7 +21,7 @@ describe('a period', () => {
     expect(periodAt(period, Date.parse(at))).toEqual({ start, endMs: end && Date.parse(end) });
   });
 
-  test('begins where the ledger has it begin, and the next where it ends', () => {
+  test('begins as in the ledger, and the next one begins at its end', () => {
     const moment = fc.integer({ min: Date.UTC(2000, 0, 1), max: Date.UTC(2200, 0, 1) });
     fc.assert(
       fc.property(
@@ -40,8 +40,8 @@ describe('a period', () => {
   });
 });
 
-describe('what can be spent beyond a budget', () => {
-  test('is one request where all decide as one, and a budget of each where what they share is lost', () => {
+describe('the highest spend beyond a budget', () => {
+  test('is one request with a common count, and one budget for each gateway that loses it', () => {
     const facts = { limitMicrodollars: 100, gateways: 4 };
     expect(worstOvershoot({ ...facts, hasStore: true })).toEqual({
       requests: 1,
@@ -54,7 +54,7 @@ describe('what can be spent beyond a budget', () => {
     });
   });
 
-  test('is one request of each where they share it, and what some have not heard of', () => {
+  test('is one request for each gateway that shares a budget, and what some of them have not read yet', () => {
     const facts = { limitMicrodollars: 100, hasStore: false };
     expect(worstOvershoot({ ...facts, gateways: 4 })).toEqual({ requests: 4, unheardMicrodollarsMax: 75 });
     expect(worstOvershoot({ ...facts, gateways: 1 })).toEqual({ requests: 1, unheardMicrodollarsMax: 0 });

@@ -118,7 +118,7 @@ describe('a cost', () => {
   });
 });
 
-describe('a sum that cannot be held exactly', () => {
+describe('a sum that is too large for an integer', () => {
   const max = Number.MAX_SAFE_INTEGER;
   test.each<[string, Partial<Usage>, Partial<Price>]>([
     ['one product', { input: max }, { input: 2 }],
@@ -129,12 +129,12 @@ describe('a sum that cannot be held exactly', () => {
     expect(() => costPicodollars(usage(used), price(rates))).toThrow(RangeError);
   });
 
-  test('is not reached by the largest safe one', () => {
+  test('is not reached by the largest safe integer', () => {
     expect(costPicodollars(usage({ input: 1 }), price({ input: max }))).toBe(max);
   });
 });
 
-test('any cost is what integers without limits give, or refused where it is too large', () => {
+test('any cost equals the calculation with unlimited integers, or is refused as too large', () => {
   const count = fc.oneof(fc.nat({ max: 1_000 }), fc.nat(), fc.maxSafeNat());
   const rate = fc.oneof(fc.nat({ max: 1_000 }), fc.nat(), fc.maxSafeNat());
   const optional = fc.option(rate, { nil: undefined });

@@ -22,25 +22,25 @@ function refusal(data: unknown): TableRefusedError {
   throw new Error('nothing was refused');
 }
 
-test('a table comes through as it is', () => {
+test('a table is read back unchanged', () => {
   expect(parseRoutingTable(JSON.parse(JSON.stringify(table)))).toEqual(table);
 });
 
-test('members that this version does not know are left out', () => {
+test('unknown members are left out', () => {
   const { routes, ...rest } = parseRoutingTable({ ...table, later: 1 });
   expect(rest).not.toHaveProperty('later');
   expect(routes).toEqual(table.routes);
 });
 
 describe('a table for a newer reader', () => {
-  test('is refused as too new, with the way out', () => {
+  test('is refused as too new, with the remedy', () => {
     const error = refusal({ ...table, minReader: READER_FORMAT + 1 });
     expect(error.reason).toBe('too-new');
     expect(error.message).toContain(`format ${READER_FORMAT + 1}`);
     expect(error.message).toContain('upgrade the gateway');
   });
 
-  test('is too new even where nothing else of it is understood', () => {
+  test('is too new even if nothing else of it can be read', () => {
     expect(refusal({ minReader: READER_FORMAT + 1, providers: 'elsewhere' }).reason).toBe('too-new');
   });
 });
@@ -80,7 +80,7 @@ describe('the first fault is named', () => {
     expect(refusal(data).reason).toBe('invalid');
   });
 
-  test('no credential is shown', () => {
+  test('no error shows a credential', () => {
     const credentials = [{ ...table.credentials[0], value: 'sk-secret', hosts: [] }];
     expect(refusal({ ...table, credentials }).message).not.toContain('sk-');
   });
@@ -96,7 +96,7 @@ test('an entry with TLS settings or a proxy needs a reader of format 2, one of a
   expect(neededFormat({ type: 'OpenAICompatible', dialects: ['bedrock-converse'] })).toBe(3);
 });
 
-test('of an entry all credentials are found, those of its connections too', () => {
+test('all credentials of an entry are found, also those of its connections', () => {
   const [entry] = tableOf([{ baseUrl: 'https://api.upstream.test/v1', keys: { main: 'sk-1' } }]).providers;
   if (entry === undefined) throw new Error('there is a provider');
   const whole = {

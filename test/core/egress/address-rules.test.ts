@@ -207,11 +207,11 @@ describe('the allowlist', () => {
     ['metadata itself', [{ cidr: '169.254.169.254/32', namespaces: ['*'] }], /can never be opened/],
     ['mapped addresses', [{ cidr: '::ffff:10.0.0.0/104', namespaces: ['*'] }], /can never be opened/],
     ['NAT64', [{ cidr: '64:ff9b::/96', namespaces: ['*'] }], /can never be opened/],
-  ])('%s is refused with a sentence', (_what, allow, sentence) => {
+  ])('%s is refused with a message', (_what, allow, sentence) => {
     expect(() => parseAddressRules(allow)).toThrow(sentence);
   });
 
-  test('the second entry is named as the second', () => {
+  test('an error in the second entry names the second', () => {
     const entry = { cidr: '10.0.0.0/8', namespaces: ['*'] };
     expect(() => parseAddressRules([entry, { ...entry, cidr: 'x' }])).toThrow(
       /^egress\.allow\[1\]\.cidr "x"/,
@@ -360,7 +360,7 @@ describe('answers of a resolver', () => {
   });
 });
 
-test('a refusal names the thing, the fact and the way out', () => {
+test('a refusal names the address, the reason and the remedy', () => {
   const sentences = ['10.1.2.3', 'vllm.ai.svc', '[::ffff:10.1.2.3]', '169.254.169.254'].map((host) => {
     const verdict = judgeHost(closed, 'team-a', host);
     return verdict.kind === 'denied' ? verdict.sentence : verdict.kind;

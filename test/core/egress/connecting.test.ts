@@ -43,7 +43,7 @@ describe('addresses are tried in order', () => {
     socket.destroy();
   });
 
-  test('the first that connects is taken, the others are not dialled', async () => {
+  test('the first that connects is used, and the others are not dialled', async () => {
     const hosts: string[] = [];
     const connector = makeConnector({
       allow: loopbackOpen,
@@ -85,7 +85,7 @@ describe('failures carry a code and name the host', () => {
     expect(silent.destroyed).toBe(true);
   });
 
-  test('when the time is over, no further address is dialled', async () => {
+  test('after the timeout no further address is dialled', async () => {
     const hosts: string[] = [];
     const connector = makeConnector({
       connectTimeoutMs: 50,
@@ -147,7 +147,7 @@ describe('failures carry a code and name the host', () => {
   });
 });
 
-describe('a connection that nobody waits for any more', () => {
+describe('a connection whose caller has gone', () => {
   const connectTimeoutMs = 3_600_000;
 
   test('is given up while its name is being resolved', async () => {
@@ -195,7 +195,7 @@ describe('a connection that nobody waits for any more', () => {
     await silent.close();
   });
 
-  test('is given up while a proxy is dialled, however long its upstream takes to be found', async () => {
+  test('is given up while a proxy is dialled, however long the resolution of its upstream takes', async () => {
     const unwanted = new AbortController();
     const connector = makeConnector({
       connectTimeoutMs,
@@ -210,7 +210,7 @@ describe('a connection that nobody waits for any more', () => {
     expect((await failure).code).toBe('connect_timeout');
   });
 
-  test('has no listener left at the signal once it is there', async () => {
+  test('leaves no listener on the signal once it is open', async () => {
     const { signal } = new AbortController();
     const connector = makeConnector({ allow: loopbackOpen });
     const socket = await connectTo(connector, `http://127.0.0.1:${server.port}`, signal);
@@ -263,7 +263,7 @@ describe('the last good answer', () => {
     expect(state.queries).toBe(2);
   });
 
-  test('serves for a minute from the first failure on, whatever is asked at the same time', async () => {
+  test('serves for a minute after the first failure, whatever else is looked up', async () => {
     const { state, connector } = makeFlaky();
     const origin = `http://api.example:${server.port}`;
     (await connectTo(connector, origin)).destroy();
@@ -276,7 +276,7 @@ describe('the last good answer', () => {
     expect((await failureOf(connectTo(connector, origin))).code).toBe('dns_failed');
   });
 
-  test('it is for its own name only', async () => {
+  test('is used for its own name only', async () => {
     const { state, connector } = makeFlaky();
     (await connectTo(connector, `http://api.example:${server.port}`)).destroy();
     state.answer = down;
@@ -285,7 +285,7 @@ describe('the last good answer', () => {
     );
   });
 
-  test('it is judged again: a refused answer does not become good by being old', async () => {
+  test('is checked again: a refused answer does not become valid with age', async () => {
     const { state, connector } = makeFlaky(false);
     const origin = `http://api.example:${server.port}`;
     expect((await failureOf(connectTo(connector, origin))).code).toBe('egress_denied');
@@ -294,7 +294,7 @@ describe('the last good answer', () => {
     expect(server.connections).toBe(0);
   });
 
-  test('it does not hide a new answer that is refused', async () => {
+  test('does not hide a new answer that is refused', async () => {
     const { state, connector } = makeFlaky();
     const origin = `http://api.example:${server.port}`;
     (await connectTo(connector, origin)).destroy();
@@ -302,7 +302,7 @@ describe('the last good answer', () => {
     expect(await failureOf(connectTo(connector, origin))).toMatchObject({ reason: 'metadata' });
   });
 
-  test('a resolver that has stopped answering does not stop a warm name', async () => {
+  test('is used while a resolver does not answer', async () => {
     let isHung = false;
     const connector = makeConnector({
       allow: loopbackOpen,

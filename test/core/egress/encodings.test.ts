@@ -6,7 +6,7 @@ import { judgeHost, parseAddressRules } from '../../../core/egress/address-rules
 import { createRandom } from '../../security/random.ts';
 import { nextSpelling, opened, readBack } from './spellings.ts';
 
-test('100,000 spellings of IPv4 and IPv6 addresses are judged like the numbers they stand for', () => {
+test('100,000 spellings of IPv4 and IPv6 addresses are judged as the addresses themselves', () => {
   const rules = parseAddressRules([{ cidr: opened, namespaces: ['team-a'] }]);
   const random = createRandom(20_260_901);
   const seen = { denied: 0, public: 0, allowlisted: 0 };

@@ -74,7 +74,7 @@ describe('a spelling of an internal address', () => {
     '127.0.0.1 ',
     '127.0.0.1\t',
     ' 127.0.0.1',
-  ])('handed over raw, %j is refused and nothing is dialled', async (host) => {
+  ])('without normalisation, %j is refused and nothing is dialled', async (host) => {
     const dialled: string[] = [];
     const connector = makeConnector({ dial: spyDial(dialled) });
     const error = await failureOf(connectTo(connector, `http://${host}:${server.port}`));
@@ -188,7 +188,7 @@ describe('rebinding', () => {
     expect(server.connections).toBe(0);
   });
 
-  test('the judged address is dialled, the name is not looked up a second time', async () => {
+  test('the checked address is dialled, and the name is not looked up again', async () => {
     let queries = 0;
     const hosts: string[] = [];
     const connector = makeConnector({
@@ -203,7 +203,7 @@ describe('rebinding', () => {
     expect(hosts).toEqual(['93.184.216.34']);
   });
 
-  test('a connection that ends up elsewhere is cut before a byte is sent', async () => {
+  test('a connection that reaches another address is closed before a byte is sent', async () => {
     const connector = makeConnector({
       resolve: async () => ['93.184.216.34'],
       // A wrapped or hijacked dial: asked for the public address, it reaches loopback.
@@ -214,7 +214,7 @@ describe('rebinding', () => {
     expect(server.receivedBytes).toBe(0);
   });
 
-  test('a connection that ends up at another allowed address is cut too', async () => {
+  test('a connection that reaches another allowed address is closed too', async () => {
     const connector = makeConnector({
       allow: loopbackOpen,
       resolve: async () => ['93.184.216.34'],
@@ -226,17 +226,17 @@ describe('rebinding', () => {
   });
 });
 
-describe('what the connector will not do', () => {
+describe('options that the connector refuses', () => {
   test.each([
     ['ftp://api.example', 'ftp: is not spoken'],
     ['http://api.example:0', 'its port is not between 1 and 65535'],
     ['http://api.example:65536', 'its port is not between 1 and 65535'],
-  ])('%s is refused with a sentence', async (origin, sentence) => {
+  ])('%s is refused with a message', async (origin, sentence) => {
     const error = await failureOf(connectTo(makeConnector(), origin));
     expect(error.message).toContain(sentence);
   });
 
-  test('a socket that somebody else opened is not taken over', async () => {
+  test('a socket that other code opened is not used', async () => {
     const httpSocket = new Socket();
     const { promise, resolve } = Promise.withResolvers<Error | null>();
     const target = { hostname: 'api.example', protocol: 'https:', port: '', httpSocket };
@@ -245,7 +245,7 @@ describe('what the connector will not do', () => {
     httpSocket.destroy();
   });
 
-  test('a handed-out connection that dies without a listener does not end the process', async () => {
+  test('a connection that breaks without a listener does not end the process', async () => {
     const connector = makeConnector({ allow: loopbackOpen });
     const socket = await connectTo(connector, `http://127.0.0.1:${server.port}`);
     const { promise: closed, resolve } = Promise.withResolvers<boolean>();

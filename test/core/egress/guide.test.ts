@@ -16,13 +16,13 @@ const [, never = '', refused = ''] = guide.split(
 );
 const cidrsIn = (text: string) => [...text.matchAll(/`([0-9a-f.:]+\/\d+)`/g)].map(([, cidr]) => cidr);
 
-test('what can never be opened', () => {
+test('addresses that are always refused', () => {
   expect(cidrsIn(never).toSorted()).toEqual(unopenableRanges.map(({ cidr }) => cidr).toSorted());
   const addresses = [...never.matchAll(/`([0-9a-f.:]+)`/g)].map(([, address]) => address);
   expect(addresses.toSorted()).toEqual([...metadataAddresses].toSorted());
 });
 
-test('what is refused until it is opened', () => {
+test('addresses that are refused by default', () => {
   const known = [...deniedRanges.map(({ cidr }) => cidr), publicIpv6Cidr];
   expect(cidrsIn(refused).toSorted()).toEqual(known.toSorted());
 });

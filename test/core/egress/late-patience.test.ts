@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { createResolver } from '../../../core/egress/resolve.ts';
 
-test('behind a resolver that has been silent for long, nobody waits and no warning is written', async () => {
+test('after a long silence of the resolver, no caller waits and no warning is written', async () => {
   const warnings: string[] = [];
   const note = ({ name }: Error): void => void warnings.push(name);
   let nowMs = 0;

@@ -53,7 +53,7 @@ const deadNames = Array.from({ length: 50 }, (_, index) => `dead-${index}.exampl
 const ignore = (question: Promise<unknown>): void => void question.catch(() => undefined);
 
 describe('fifty dead names', () => {
-  test('asked for at once leave threads to a healthy one, the first time and ever after', async () => {
+  test('looked up at once leave threads to a healthy name, the first time and later', async () => {
     const { lanes, held, tick } = makeResolver(64);
     for (let round = 0; round < 4; round++) {
       for (const name of deadNames) ignore(lanes(name));
@@ -66,7 +66,7 @@ describe('fifty dead names', () => {
     }
   });
 
-  test('known to be dead hold half of two threads, where a process has no more', async () => {
+  test('that are known to fail use half of two threads, if a process has no more', async () => {
     const { lanes, asked, tick } = makeResolver(2);
     for (const name of deadNames.slice(0, 2)) ignore(lanes(name));
     await tick(deadMs);
@@ -80,7 +80,7 @@ describe('fifty dead names', () => {
   });
 });
 
-describe('a name of doubt', () => {
+describe('a suspect name', () => {
   /** Every question is answered by hand, one at a time. */
   function makeLane() {
     const asked: string[] = [];
@@ -113,7 +113,7 @@ describe('a name of doubt', () => {
     return { asked, ask, settle, know };
   }
 
-  test('that has answered before runs in front of all that never have', async () => {
+  test('that has answered before comes before those that never have', async () => {
     const { asked, ask, settle, know } = makeLane();
     for (const name of deadNames) await know(name, 'fail');
     await know('provider.example', 'answer', 'fail');
@@ -126,7 +126,7 @@ describe('a name of doubt', () => {
     expect(asked.slice(2), 'and the others in the order they came').toEqual([deadNames[1]]);
   });
 
-  test('that has missed once runs in front of those that answered once and are dead since', async () => {
+  test('that has failed once comes before those that answered once and have failed since', async () => {
     const { asked, ask, settle, know } = makeLane();
     const names = deadNames.slice(0, 8);
     for (const name of names) await know(name, 'answer', 'fail', 'fail');
@@ -166,7 +166,7 @@ test('a name that was slow and answers in time again is looked up at once from t
   expect(await askAll()).toBe(3);
 });
 
-test('one name is one question, anyone who asks', async () => {
+test('a name is looked up once, however many callers ask', async () => {
   const asked: string[] = [];
   const lanes = createLookupLanes({
     suspectsMax: 1,
@@ -187,11 +187,11 @@ test.each([
   [4, 1],
   [16, 4],
   [128, 32],
-])('of %i threads, %i may be held by names of doubt', (threads, most) => {
+])('of %i threads, suspect names may use %i', (threads, most) => {
   expect(suspectsMaxOf(threads)).toBe(most);
 });
 
-test('each lookup that fails, or takes longer than a second, is reported once, however many wait for it', async () => {
+test('each lookup that fails, or takes longer than a second, is logged once, however many callers wait for it', async () => {
   const { lanes, missed, tick } = makeResolver(64);
   const slow = [lanes('slow.example'), lanes('slow.example')];
   await lanes('healthy.example');

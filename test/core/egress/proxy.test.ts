@@ -118,7 +118,7 @@ describe.each(kinds)('over an %s proxy', (protocol, start) => {
     expect(proxy.asked).toEqual([`api.example:${server.port}`]);
   });
 
-  test('credentials are given, and wrong ones are reported without a word of them', async () => {
+  test('credentials are sent, and wrong ones are reported without their text', async () => {
     const server = await serveTls();
     const proxy = await begin({ credentials });
     expect(
@@ -134,14 +134,14 @@ describe.each(kinds)('over an %s proxy', (protocol, start) => {
     expect(server.connections).toBe(1);
   });
 
-  test('a proxy that lets nothing through: proxy_failed', async () => {
+  test('a proxy that opens no tunnel: proxy_failed', async () => {
     const proxy = await begin({ route: () => undefined });
     const error = await failureOf(connectTo(makeProxied(routeTo(proxy)), 'https://api.example'));
     expect(error.code).toBe('proxy_failed');
     expect(error.message).toMatch(/allow it at the proxy/);
   });
 
-  test('a certificate for another name ends it: a proxy cannot lead elsewhere unseen', async () => {
+  test('a certificate for another name ends the connection: a proxy cannot redirect it', async () => {
     const other = makeCertificate({ name: 'other.example', dnsNames: ['other.example'], issuer: ca });
     const server = await opened(listenTls({ cert: other.cert, key: other.key }));
     const proxy = await begin({ route: () => server.port });
@@ -160,7 +160,7 @@ describe.each(kinds)('over an %s proxy', (protocol, start) => {
     ['https://mixed.example', 'metadata'],
     ['https://kubernetes.default.svc', 'private'],
     ['https://vault', 'internal-name'],
-  ])('%s is judged before the proxy hears of it', async (origin, reason) => {
+  ])('%s is checked before the proxy gets its name', async (origin, reason) => {
     const proxy = await begin();
     // Opened for the proxy alone, not for what lies behind it.
     const allow = [{ cidr: '127.0.0.1/32', namespaces: ['team-a'] }];
@@ -169,7 +169,7 @@ describe.each(kinds)('over an %s proxy', (protocol, start) => {
     expect(proxy.asked).toEqual([]);
   });
 
-  test("the proxy's own address is judged: without an opened range it is not dialled", async () => {
+  test("the proxy's own address is checked: without an opened range it is not dialled", async () => {
     const proxy = await begin();
     const connector = makeProxied(routeTo(proxy), { allow: [] });
     const error = await failureOf(connectTo(connector, 'https://api.example'));
@@ -178,7 +178,7 @@ describe.each(kinds)('over an %s proxy', (protocol, start) => {
     expect(proxy.asked).toEqual([]);
   });
 
-  test('a name that only the proxy knows goes there where the platform has opened the proxy', async () => {
+  test('a name that only the proxy knows is sent there if the platform has opened the proxy', async () => {
     const server = await serveTls();
     const proxy = await begin({ route: () => server.port });
     const resolve = async (name: string) => {
@@ -196,7 +196,7 @@ describe.each(kinds)('over an %s proxy', (protocol, start) => {
   });
 });
 
-test('a name that nobody here can resolve does not go through a public proxy', async () => {
+test('a name that cannot be resolved here is not sent to a public proxy', async () => {
   const proxyAddress = '93.184.216.35';
   const dialled: Socket[] = [];
   const connector = makeProxied(
@@ -216,7 +216,7 @@ test('a name that nobody here can resolve does not go through a public proxy', a
   expect(dialled.map(({ destroyed, bytesWritten }) => [destroyed, bytesWritten])).toEqual([[true, 0]]);
 });
 
-test('a name that was resolved here before goes through a public proxy also when the resolver has fallen silent', async () => {
+test('a name that was resolved here before is sent to a public proxy also while the resolver is silent', async () => {
   const server = await serveTls();
   const real = await opened(startConnectProxy({ route: () => server.port }));
   const proxyAddress = '93.184.216.35';
@@ -246,7 +246,7 @@ describe('a proxy that misbehaves', () => {
   const proxied = ({ port }: Listening, more: Partial<GuardedConnectorOptions> = {}) =>
     makeProxied({ protocol: 'http', hostname: '127.0.0.1', port }, more);
 
-  test('and says nothing: connect_timeout within the one deadline', async () => {
+  test('and is silent: connect_timeout at the common deadline', async () => {
     const silent = await opened(listenTcp());
     const error = await failureOf(
       connectTo(proxied(silent, { connectTimeoutMs: 150 }), 'https://api.example'),
@@ -263,7 +263,7 @@ describe('a proxy that misbehaves', () => {
     expect([error.code, error.message]).toEqual(['proxy_failed', expect.stringContaining('closed')]);
   });
 
-  test('and puts words into the mouth of a plain upstream: none of them is read', async () => {
+  test('and sends bytes of its own to a plain upstream: none of them is read', async () => {
     const liar = await opened(
       listenTcp('127.0.0.1', (socket) => socket.write(`HTTP/1.1 200 OK\r\n\r\n${ok}`)),
     );
@@ -274,7 +274,7 @@ describe('a proxy that misbehaves', () => {
     ]);
   });
 
-  test('a certificate of an https proxy that nobody vouches for: tls_failed, and no credential is sent', async () => {
+  test('a certificate of an https proxy that is not trusted: tls_failed, and no credential is sent', async () => {
     const fake = makeCertificate({ name: 'proxy.example', dnsNames: ['proxy.example'] });
     const proxy = await opened(startConnectProxy({ tls: fake }));
     const connector = makeProxied({
@@ -289,13 +289,13 @@ describe('a proxy that misbehaves', () => {
   });
 });
 
-test('what the upstream trusts is no business of the proxy: the authority of spec.tls does not vouch for it', async () => {
+test('the authority in spec.tls is trusted for the upstream and not for the proxy', async () => {
   const proxy = await opened(startConnectProxy({ tls: proxyCertificate }));
   const connector = makeProxied({ protocol: 'https', hostname: 'proxy.example', port: proxy.port });
   expect((await failureOf(connectTo(connector, 'https://api.example'))).code).toBe('tls_failed');
 });
 
-test('a large answer comes through a tunnel in a tunnel whole', async () => {
+test('a large answer arrives whole through a tunnel in a tunnel', async () => {
   const size = 3_000_000;
   const server = await opened(
     listenTls({ cert: upstreamCertificate.cert, key: upstreamCertificate.key }, (socket) =>

@@ -93,8 +93,8 @@ describe('a certificate that does not prove the name', () => {
   });
 });
 
-describe('a handshake that does not happen', () => {
-  test('a server that says nothing: connect_timeout', async () => {
+describe('a handshake that does not complete', () => {
+  test('a server that is silent: connect_timeout', async () => {
     const server = await listenTcp();
     servers.push(server);
     const connector = makeTlsConnector({ connectTimeoutMs: 100 });
@@ -150,7 +150,7 @@ describe('a verified connection', () => {
     expect(server.handshakes).toEqual([{ servername: 'api.example', protocol: 'http/1.1' }]);
   });
 
-  test('a Host header of the request does not choose the certificate', async () => {
+  test('a Host header of the request does not select the certificate', async () => {
     const server = await serve({ cert: good.cert, key: good.key }, (socket) =>
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok'),
     );
@@ -170,7 +170,7 @@ describe('a verified connection', () => {
     expect(server.handshakes).toMatchObject([{ servername: false }]);
   });
 
-  test('hands over its client certificate', async () => {
+  test('sends its client certificate', async () => {
     const client = makeCertificate({ name: 'penstock', issuer: ca });
     const mutual = { ca: ca.cert, requestCert: true, rejectUnauthorized: true };
     const server = await serve({ cert: good.cert, key: good.key, ...mutual }, (socket) =>
@@ -213,7 +213,7 @@ describe('a verified connection', () => {
     },
   );
 
-  test('a session of one name is not resumed for another', async () => {
+  test('a session of one name is not resumed for another name', async () => {
     const server = await serve({ cert: good.cert, key: good.key });
     const connector = makeTlsConnector();
     const first = await connectSecurely(connector, `https://api.example:${server.port}`);
@@ -224,10 +224,10 @@ describe('a verified connection', () => {
   });
 });
 
-describe('what a Provider says about TLS', () => {
+describe('TLS settings of a Provider', () => {
   const otherName = makeCertificate({ name: 'other.example', dnsNames: ['other.example'], issuer: ca });
 
-  test('a server name of its own is asked for and expected, in place of the host', async () => {
+  test('a server name of its own is sent and checked, in place of the host', async () => {
     const server = await serve({ cert: otherName.cert, key: otherName.key }, (socket) =>
       socket.write('pong'),
     );
@@ -254,7 +254,7 @@ describe('what a Provider says about TLS', () => {
     socket.destroy();
   });
 
-  test('without a client certificate, a server that asks for one is not reached', async () => {
+  test('without a client certificate, a server that requires one is not reached', async () => {
     const mutual = {
       ca: ca.cert,
       requestCert: true,
@@ -270,7 +270,7 @@ describe('what a Provider says about TLS', () => {
     ['signed by itself', makeCertificate({ name: 'x.example' })],
     ['for another name', otherName],
     ['expired', makeCertificate({ name: 'api.example', issuer: ca, notBefore: past(9), notAfter: past(2) })],
-  ])('with verification switched off, a certificate that is %s is taken', async (_what, { cert, key }) => {
+  ])('without verification, a certificate that is %s is accepted', async (_what, { cert, key }) => {
     const server = await serve({ cert, key }, (socket) => socket.write('pong'));
     const tls = { insecureSkipVerify: true } as const;
     await ping(await connectSecurely(makeTlsConnector({ tls }), `https://api.example:${server.port}`));

@@ -72,7 +72,7 @@ describe('a kubeconfig', () => {
     expect(await whoAmI((await open(await writeConfig('certificate', user))).client)).toBe('jane');
   });
 
-  test('with a plugin, which runs once for many calls and again when its token has expired', async () => {
+  test('with a plugin, which runs once for many calls and again after its token has expired', async () => {
     const credential = (expiry: string) =>
       JSON.stringify({ status: { token: plane().adminToken, expirationTimestamp: expiry } });
     const plugin = await writePlugin('lasting', credential('2999-01-01T00:00:00Z'));
@@ -91,7 +91,7 @@ describe('a kubeconfig', () => {
     expect(await expired.runs()).toBe(2);
   });
 
-  test('whose plugin prints nonsense gives an error without what it printed', async () => {
+  test('whose plugin prints nonsense gives an error without the printed text', async () => {
     const plugin = await writePlugin('nonsense', '{"status": hunter2');
     const { client } = await open(await writeConfig('nonsense', plugin.user));
     const error: unknown = await whoAmI(client).catch((thrown: unknown) => thrown);
@@ -99,7 +99,7 @@ describe('a kubeconfig', () => {
     expect(error instanceof Error && `${error.stack}${error.cause}`).not.toContain('hunter2');
   });
 
-  test('that was written again after its token had been refused', async () => {
+  test('that was written again is read after its token is refused', async () => {
     let nowMs = 0;
     const clock = { ...systemClock, now: () => nowMs };
     const { client } = await open(await writeConfig('renewed', { token: 'not-a-token' }), clock);
@@ -116,12 +116,12 @@ describe('a kubeconfig', () => {
     expect(await client.call({ method: 'GET', path: '/api' })).toEqual({ ok: true });
   });
 
-  test('does not trust a server that its authority has not signed', async () => {
+  test('does not trust a server without a signature of its authority', async () => {
     const { client } = await open(await writeConfig('untrusted', {}, { server: plane().url }));
     await expect(whoAmI(client)).rejects.toMatchObject({ status: 0, reason: 'Unreachable' });
   });
 
-  test('that names no server, or a proxy in between, is refused with the way out', async () => {
+  test('without a server, or with a proxy, is refused with the remedy', async () => {
     await expect(open(await writeConfig('nowhere', {}, { server: '' }))).rejects.toThrow(/current-context/);
     const proxied = { server: plane().url, 'proxy-url': 'http://127.0.0.1:1' };
     await expect(open(await writeConfig('proxied', {}, proxied))).rejects.toThrow(/proxy-url/);

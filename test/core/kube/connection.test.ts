@@ -45,7 +45,7 @@ async function errorOf(promise: Promise<unknown>): Promise<KubeError> {
 }
 
 describe('an answer', () => {
-  test('of success is given as parsed JSON, and one without a body as undefined', async () => {
+  test('of success is parsed JSON, or undefined without a body', async () => {
     const { client, server } = await start([json({ a: 1 }), (response) => response.writeHead(204).end()]);
     const query = { limit: 5, watch: false, absent: undefined, labelSelector: 'a=b,c' };
     expect(await client.call({ ...get, query })).toEqual({ a: 1 });
@@ -53,13 +53,13 @@ describe('an answer', () => {
     expect(server.asked[0]).toBe('GET /api/v1/secrets?limit=5&watch=false&labelSelector=a%3Db%2Cc');
   });
 
-  test('of a server below a path is asked for there', async () => {
+  test('of a server below a path is requested there', async () => {
     const { server } = await start([json({})]);
     await open({ server: `${server.url}/clusters/one/` }).call(get);
     expect(server.asked).toEqual(['GET /clusters/one/api/v1/secrets']);
   });
 
-  test('of refusal names method, path, status, reason and what the server said', async () => {
+  test('of refusal names method, path, status, reason and the message of the server', async () => {
     const { client } = await start([refusal(403, 'Forbidden')]);
     expect(await errorOf(client.call({ ...get, method: 'DELETE' }))).toMatchObject({
       status: 403,
@@ -68,7 +68,7 @@ describe('an answer', () => {
     });
   });
 
-  test('of refusal tells how long to wait, by header or by the Status object', async () => {
+  test('of refusal has the time to wait, by header or by the Status object', async () => {
     const inBody = {
       kind: 'Status',
       code: 429,
@@ -83,7 +83,7 @@ describe('an answer', () => {
     expect(await errorOf(client.call(get))).toMatchObject({ status: 429, retryAfterMs: 3_000 });
   });
 
-  test('of refusal in somebody else’s words is reported by its status alone', async () => {
+  test('of refusal that is no Status object is reported by its status alone', async () => {
     const page: Answer = (response) => response.writeHead(502).end('<html>secret-page</html>');
     const { client } = await start([page]);
     const error = await errorOf(client.call(get));
@@ -91,14 +91,14 @@ describe('an answer', () => {
     expect(error.message).not.toContain('secret-page');
   });
 
-  test('that is no JSON is an error that does not quote it', async () => {
+  test('that is not JSON is an error that does not quote it', async () => {
     const { client } = await start([(response) => response.end('{"data": hunter2')]);
     const error = await errorOf(client.call(get));
     expect(error).toMatchObject({ status: 200, reason: 'Garbled' });
     expect(`${error.stack}${error.cause}`).not.toContain('hunter2');
   });
 
-  test('that is too long ends its connection', async () => {
+  test('that is too long closes its connection', async () => {
     const { answer, hungUp } = endless('x');
     const { client } = await start([answer], { bodyBytesMax: 200_000 });
     expect(await errorOf(client.call(get))).toMatchObject({ reason: 'BodyTooLarge' });
@@ -116,7 +116,7 @@ describe('an answer', () => {
 });
 
 describe('a call', () => {
-  test('that nobody answers ends after its time', async () => {
+  test('without an answer ends at its timeout', async () => {
     const { client } = await start([silence]);
     expect(await errorOf(client.call({ ...get, timeoutMs: 50 }))).toMatchObject({
       status: 0,
@@ -125,7 +125,7 @@ describe('a call', () => {
     });
   });
 
-  test('ends after its time also where the body hangs, and where the credentials hang', async () => {
+  test('ends at its timeout also if the body hangs, or the credentials hang', async () => {
     const { client, server } = await start([watch('{')]);
     expect(await errorOf(client.call({ ...get, timeoutMs: 50 }))).toMatchObject({ reason: 'Timeout' });
     const authenticator = { credentials: () => new Promise<never>(() => {}), refused() {} };
@@ -133,13 +133,13 @@ describe('a call', () => {
     expect(await errorOf(hanging.call({ ...get, timeoutMs: 50 }))).toMatchObject({ reason: 'Timeout' });
   });
 
-  test('to an address where nobody listens says so', async () => {
+  test('to an address where nobody listens fails with that reason', async () => {
     const error = await errorOf(open({ server: await refusedUrl() }).call(get));
     expect(error).toMatchObject({ status: 0, reason: 'Unreachable' });
     expect(error.message).toMatch(/^GET \/api\/v1\/secrets: connect ECONNREFUSED 127\.0\.0\.1:\d+$/);
   });
 
-  test('ends when its caller gives it up, before and while it is under way', async () => {
+  test('ends when its caller cancels it, before and during the call', async () => {
     const { client, server } = await start([silence]);
     expect(await errorOf(client.call({ ...get, signal: AbortSignal.abort() }))).toMatchObject({
       reason: 'Aborted',
@@ -160,14 +160,14 @@ describe('a call', () => {
     expect(await errorOf(client.call(get))).toMatchObject({ reason: 'Closed' });
   });
 
-  test('of reading is made once more where its kept connection was just closed', async () => {
+  test('that reads is repeated once if its kept connection was just closed', async () => {
     const { client, server } = await start([json({ n: 1 }), reset, json({ n: 2 })]);
     await client.call(get);
     expect(await client.call(get)).toEqual({ n: 2 });
     expect(server.asked).toHaveLength(3);
   });
 
-  test('of writing is not made again: the server may have done it', async () => {
+  test('that writes is not repeated: the server may have done it', async () => {
     const { client, server } = await start([json({ n: 1 }), reset, json({ n: 2 })]);
     await client.call(get);
     expect(await errorOf(client.call({ ...get, method: 'POST', body: {} }))).toMatchObject({
@@ -176,7 +176,7 @@ describe('a call', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test('is not made again on a fresh connection, nor twice', async () => {
+  test('is not repeated on a fresh connection, nor twice', async () => {
     const fresh = await start([reset]);
     expect(await errorOf(fresh.client.call(get))).toMatchObject({ reason: 'Unreachable' });
     expect(fresh.server.asked).toHaveLength(1);
@@ -194,7 +194,7 @@ describe('connections', () => {
     expect(server.connections()).toBe(1);
   });
 
-  test('are no more than allowed, and watches take none away from calls', async () => {
+  test('stay within their limit, and watches take none away from calls', async () => {
     const isWatch = (url: string | undefined) => url?.includes('watch') === true;
     const { client, server } = await start(
       [
@@ -211,7 +211,7 @@ describe('connections', () => {
     for (const stream of streams) stream.close();
   });
 
-  test('one that hangs makes the idle ones suspect: the next call takes a new one', async () => {
+  test('one that hangs makes idle ones suspect: the next call opens a new one', async () => {
     const both = Promise.withResolvers<void>();
     const held: (() => void)[] = [];
     const together: Answer = (response, request) => {
@@ -255,7 +255,7 @@ describe('credentials', () => {
   const token = 'tok-4f1e9c';
   const bearer = (value: string) => ({ headers: { authorization: `Bearer ${value}` } });
 
-  test('that are refused are asked for again, once, and the call is made again', async () => {
+  test('that are refused are read again, once, and the call is repeated', async () => {
     let current = 'old';
     const seen: (string | undefined)[] = [];
     const gate: Answer = (response, request) => {
@@ -274,7 +274,7 @@ describe('credentials', () => {
     expect(seen).toEqual(['Bearer old', 'Bearer new']);
   });
 
-  test('are left at home where a call is made in somebody else’s name: theirs are sent, once, and the answer is given as it is', async () => {
+  test('are not sent with a call in another user’s name: that user’s are sent, once, and the answer is returned unchanged', async () => {
     const seen: (string | undefined)[] = [];
     const gate: Answer = (response, request) => {
       seen.push(request.headers.authorization);
@@ -301,7 +301,7 @@ describe('credentials', () => {
     expect((await errorOf(other.client.call({ ...get, bearer: 'theirs' }))).message).not.toContain('theirs');
   });
 
-  test('never stand in an error, not even where the server repeats them', async () => {
+  test('are never in an error, not even if the server repeats them', async () => {
     const echo: Answer = (response, request) =>
       json({ kind: 'Status', message: `who is ${request.headers.authorization}?` }, 401)(response, request);
     const authenticator = { credentials: async () => bearer(token), refused() {} };
@@ -319,7 +319,7 @@ describe('credentials', () => {
     }
   });
 
-  test('that cannot be had are reported as such', async () => {
+  test('that cannot be read are reported as such', async () => {
     const authenticator = { credentials: () => Promise.reject(new Error('no file')), refused() {} };
     const { client } = await start([json({})], { authenticator });
     expect(await errorOf(client.call(get))).toMatchObject({

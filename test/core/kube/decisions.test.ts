@@ -7,10 +7,10 @@ import { decideLeaseStep, type LeaseRecord, microTime } from '../../../core/kube
 import { collectionPath, leases, objectPath, secrets } from '../../../core/kube/paths.ts';
 import { isOlder } from '../../../core/kube/resource-version.ts';
 
-describe('the wait before another try', () => {
+describe('the wait before a retry', () => {
   const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
-  test('is never under half of the first wait and never over the last', () => {
+  test('is never less than half of the first wait, and never more than the last', () => {
     fc.assert(
       fc.property(fc.nat(10_000), fraction, (attempt, random) => {
         const waitMs = backoffMs({ firstMs: 200, lastMs: 30_000 }, attempt, random);
@@ -29,7 +29,7 @@ describe('the wait before another try', () => {
 });
 
 describe('of two resourceVersions', () => {
-  test('the smaller number is the older one, however wide', () => {
+  test('the smaller number is the older one, however long', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n }), fc.bigInt({ min: 0n, max: 2n ** 64n }), (a, b) => {
         expect(isOlder(String(a), String(b))).toBe(a < b);
@@ -37,7 +37,7 @@ describe('of two resourceVersions', () => {
     );
   });
 
-  test('none is older where one is no number', () => {
+  test('none is older if one is not a number', () => {
     for (const text of ['', 'abc', '1a', '-1', '01', ' 1', undefined]) {
       expect(isOlder(text, '5')).toBe(false);
       expect(isOlder('5', text)).toBe(false);
@@ -88,12 +88,12 @@ describe('what to do with a lease', () => {
       ...differs,
     }).type;
 
-  test('held by another it is left alone until it was seen unchanged for its duration', () => {
+  test('held by another holder it is left alone until it was seen unchanged for its duration', () => {
     expect(decide({ nowMs: 15_999 })).toBe('wait');
     expect(decide({ nowMs: 16_000 })).toBe('take');
   });
 
-  test('the time that the other wrote into it says nothing', () => {
+  test('the time that the other holder wrote into it has no effect', () => {
     for (const renewTime of ['1970-01-01T00:00:00.000000Z', '2999-01-01T00:00:00.000000Z', 'nonsense']) {
       const observation = { record: record({ renewTime }), sinceMs: 1_000 };
       expect(decide({ observation, nowMs: 15_999 })).toBe('wait');
@@ -101,12 +101,12 @@ describe('what to do with a lease', () => {
     }
   });
 
-  test('released it is taken at once, and our own is renewed', () => {
+  test('after a release it is taken at once, and our own is renewed', () => {
     expect(decide({ observation: { record: record({ holder: '' }), sinceMs: 1_000 } })).toBe('take');
     expect(decide({ observation: { record: record({ holder: 'me' }), sinceMs: 1_000 } })).toBe('renew');
   });
 
-  test('deleted, its holder makes it again at once, another only when it would have run out', () => {
+  test('after a deletion its holder makes it again at once, another one only after its duration', () => {
     expect(decide({ exists: false, isLeader: true })).toBe('create');
     expect(decide({ exists: false, nowMs: 15_999 })).toBe('wait');
     expect(decide({ exists: false, nowMs: 16_000 })).toBe('create');

@@ -18,20 +18,20 @@ test.each([
   ['TypeError: ERR_INVALID_ARG_TYPE', () => Buffer.concat(Object(secret))],
   ['TypeError: ERR_INVALID_URL', () => new URL(secret)],
   ['TypeError', () => Object.assign(secret, { length: 0 })],
-])('of a %s its place, and none of the values it is about', (name, step) => {
+])('of a %s has its place, and none of its values', (name, step) => {
   const reported = errorInLog(thrownBy(step));
   expect(reported.split('\n')[0]).toBe(name);
   expect(reported).toContain('error-in-log.test.ts');
   expect(reported).not.toContain('canary');
 });
 
-test('of an error of ours its words too, and nothing that hangs on it', () => {
+test('of our own has its message too, and none of its other members', () => {
   const error = Object.assign(new Error('an answer is missing', { cause: new Error(secret) }), { secret });
   const reported = errorInLog(error);
   expect(reported).toMatch(/^Error: an answer is missing\n +at /);
   expect(reported).not.toContain('canary');
 });
 
-test('of what is no error only that', () => {
+test('of a value that is no error has that alone', () => {
   expect(errorInLog(secret)).toBe('not an error, but string');
 });

@@ -84,8 +84,8 @@ async function readLease(client: KubeClient, path: string) {
   return leaseSchema.parse(await readObject(client, path));
 }
 
-describe('an election', () => {
-  test('is won by one of three that stand at once', async () => {
+describe('a leader election', () => {
+  test('is won by one of three candidates', async () => {
     const { happened, stand, path } = useCandidates('three');
     const stood = await Promise.all(['a', 'b', 'c'].map(stand));
     await until(async () => stood.some(({ election }) => election.isLeader()));
@@ -103,7 +103,7 @@ describe('an election', () => {
     });
   });
 
-  test('whose leader is cut off passes to another, and only after the first has given up', async () => {
+  test('passes to another after the leader is cut off, and only after that leader has given up', async () => {
     const { happened, stand, until: happens, path } = useCandidates('cut-off');
     const a = await stand('a');
     await happens('a leads');
@@ -117,7 +117,7 @@ describe('an election', () => {
     });
   });
 
-  test('whose leader steps down passes on in less than three seconds', async () => {
+  test('passes on in less than three seconds after the leader steps down', async () => {
     const { stand, until: happens, elected, path } = useCandidates('steps-down', {});
     const a = await stand('a');
     await happens('a leads');
@@ -138,7 +138,7 @@ describe('an election', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(3_000);
   });
 
-  test('goes on where its lease was deleted: the holder makes it again', async () => {
+  test('continues after its lease is deleted: the holder makes it again', async () => {
     const { happened, stand, until: happens, path } = useCandidates('deleted');
     const a = await stand('a');
     await happens('a leads');
@@ -184,7 +184,7 @@ describe('a leader whose server hangs', () => {
     return { server, fake, happened, election, elected: elected.promise };
   };
 
-  test('has lost exactly when the time for a renewal is over', async () => {
+  test('loses the lease exactly when the time for a renewal is over', async () => {
     const { server, fake, happened, election, elected } = await start(
       refusal(404, 'NotFound'),
       json(lease),
@@ -203,7 +203,7 @@ describe('a leader whose server hangs', () => {
     expect(happened[0]).toMatch(/could not be renewed for 10000 ms/);
   });
 
-  test('does not lead by a renewal that was answered after its time', async () => {
+  test('does not lead by a renewal that was answered too late', async () => {
     let answer = () => {};
     const held: Answer = (response, request) => {
       answer = () => json(lease)(response, request);

@@ -37,7 +37,7 @@ function makeReported(mayTake: (reported: string) => boolean = () => true) {
 }
 
 describe('a relist', () => {
-  test('tells only what differs, and absence is no deletion that was seen', () => {
+  test('reports only differences, and absence is no deletion event', () => {
     const { reported, mirror, relist } = makeReported();
     relist(make('same', 1), make('changed', 2), make('gone', 3));
     const same = mirror.store.get('a/same');
@@ -64,7 +64,7 @@ describe('a relist', () => {
     expect([...mirror.store.keys()]).toEqual(['a/x']);
   });
 
-  test('of a server restored from a backup is believed', () => {
+  test('of a server restored from a backup is accepted', () => {
     const { reported, relist } = makeReported();
     relist(make('x', 90));
     relist(make('x', 40));
@@ -83,7 +83,7 @@ test('an older state never replaces or deletes a newer one', () => {
 });
 
 describe('a handler that throws', () => {
-  test('gets the event again with the next list, and the others move', () => {
+  test('gets the event again with the next list, and others get theirs', () => {
     let isBroken = true;
     const { reported, mirror, relist } = makeReported((text) => !(isBroken && text.includes('a/x')));
     relist(make('x', 1), make('y', 2));
@@ -95,7 +95,7 @@ describe('a handler that throws', () => {
     expect(reported.slice(2)).toEqual(['upserted a/x 1>1', 'listed']);
   });
 
-  test('gets a deletion again as what it was, even one that was seen', () => {
+  test('gets a deletion again as what it was, also a deletion that was seen', () => {
     let isBroken = false;
     const { reported, mirror, relist } = makeReported(() => !isBroken);
     relist(make('x', 1), make('y', 2));
@@ -110,7 +110,7 @@ describe('a handler that throws', () => {
     expect(reported).toEqual(['listed']);
   });
 
-  test('does not learn of a deletion that it missed where the object is there again', () => {
+  test('gets no deletion that it missed if the object exists again', () => {
     let isBroken = false;
     const { reported, mirror, relist } = makeReported(() => !isBroken);
     relist(make('x', 1));
@@ -123,7 +123,7 @@ describe('a handler that throws', () => {
   });
 });
 
-test('an object that cannot be read stays as it was and is no absence', () => {
+test('an object that cannot be read keeps its last state and does not count as absent', () => {
   const { reported, unreadable, mirror, relist } = makeReported();
   relist(make('x', 1));
   const bad = { metadata: { ...make('x', 2).metadata, labels: { bad: '' } } };

@@ -60,7 +60,7 @@ async function startPod() {
   };
 }
 
-test('a pod that has TLS is asked over TLS, one of a release without it in plain HTTP', async () => {
+test('a pod with TLS is called over TLS, a pod of a release without it in plain HTTP', async () => {
   const pod = await startPod();
   const { tls } = await renew(undefined, Date.now());
   pod.show(tls);
@@ -91,7 +91,7 @@ test('a certificate of our own authority for another server is refused', async (
   );
 });
 
-test('a pod without a certificate yet says so by failing, and is asked again with success', async () => {
+test('a pod without a certificate yet fails the call, and succeeds later', async () => {
   const pod = await startPod();
   const { tls } = await renew(undefined, Date.now());
   await expect(pod.ask(tls.trusted)).rejects.toThrow(new CallFault('it has no certificate yet'));

@@ -73,7 +73,7 @@ describe('calls', () => {
     expect(sockets).toBeLessThanOrEqual(50);
   });
 
-  test('write objects in every way, and meet each other as conflicts', async () => {
+  test('write objects in every way, and conflict with each other', async () => {
     const client = await open();
     const namespace = await createNamespace(client, 'writes');
     const collection = collectionPath(configMaps, namespace);
@@ -103,7 +103,7 @@ describe('calls', () => {
 });
 
 describe('twelve hundred objects', () => {
-  test('come in pages, with metadata alone where that is wanted, and are watched', async () => {
+  test('arrive in pages, with metadata alone if wanted, and are watched', async () => {
     const client = await open();
     const namespace = await createNamespace(client, 'many');
     const names = Array.from({ length: 1_200 }, (_, index) => `map-${String(index).padStart(4, '0')}`);
@@ -127,7 +127,7 @@ describe('twelve hundred objects', () => {
     expect(watched.troubles).toEqual([]);
   });
 
-  test('begin again where the place in the list is not known any more', async () => {
+  test('are listed from the start after the continuation token has expired', async () => {
     const client = await open();
     const namespace = await createNamespace(client, 'compacted');
     for (const name of ['a', 'b', 'c']) await createConfigMap(client, namespace, name);
@@ -160,7 +160,7 @@ describe('twelve hundred objects', () => {
 });
 
 describe('a watch', () => {
-  test('outlives a server that is killed and started again, with what happened at the same time', async () => {
+  test('continues after its server is killed and started again, with all events in between', async () => {
     const client = await open();
     const namespace = await createNamespace(client, 'killed');
     await createConfigMap(client, namespace, 'before');
@@ -175,7 +175,7 @@ describe('a watch', () => {
     await watched.until(({ reflector }) => [...reflector.store.keys()].join() === 'killed/after');
   }, 60_000);
 
-  test('outlives a server that is frozen for longer than it may be silent', async () => {
+  test('continues after its server was frozen for longer than its limit of silence', async () => {
     const client = await open();
     const namespace = await createNamespace(client, 'frozen');
     const watched = await startReal(client, namespace, { idleMs: 1_500 });
@@ -187,7 +187,7 @@ describe('a watch', () => {
     expect(watched.reflector.stats().lists).toBe(1);
   }, 60_000);
 
-  test('whose place was compacted away lists again and tells what differs', async () => {
+  test('with a compacted version lists again and reports the differences', async () => {
     const client = await open();
     const namespace = await createNamespace(client, 'expired');
     for (const name of ['stays', 'goes']) await createConfigMap(client, namespace, name);
@@ -214,7 +214,7 @@ describe('a watch', () => {
   }, 60_000);
 });
 
-test('an overloaded server says for how long to stay away, and a watch comes through in the end', async () => {
+test('an overloaded server says how long to wait, and a watch succeeds in the end', async () => {
   const admin = await open();
   const namespace = await createNamespace(admin, 'overloaded');
   await createObject(admin, `/api/v1/namespaces/${namespace}/serviceaccounts`, {
@@ -247,7 +247,7 @@ test('an overloaded server says for how long to stay away, and a watch comes thr
 }, 60_000);
 
 describe('a service account', () => {
-  test('whose token was replaced is let in again at once after a refusal, and after a minute without one', async () => {
+  test('whose token was replaced is accepted again at once after a refusal, and after a minute without one', async () => {
     const admin = await open();
     const namespace = await createNamespace(admin, 'rotated');
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts`;

@@ -72,8 +72,8 @@ const resumed = watch(news('y', 30));
 const isResumed = ({ reflector }: { reflector: { store: ReadonlyMap<string, string> } }) =>
   reflector.store.get('a/y') === '30';
 
-describe('after a list a watch', () => {
-  test('asks for bookmarks, for the time after the list, and for an end in five to ten minutes', async () => {
+describe('a watch after a list', () => {
+  test('asks for bookmarks, from the version of the list, and for an end after five to ten minutes', async () => {
     const { server, watched } = await start([first, resumed], { random: () => 0.5 });
     await watched.until(isResumed);
     const query = new URL(server.asked[1]?.slice(4) ?? '', 'http://x').searchParams;
@@ -86,7 +86,7 @@ describe('after a list a watch', () => {
     expect(watched.reported).toEqual(['upserted a/x 5', 'listed', 'upserted a/y 30']);
   });
 
-  test('asks for metadata alone where nothing else is wanted', async () => {
+  test('asks for metadata alone if nothing else is wanted', async () => {
     const accepts: (string | undefined)[] = [];
     const noting =
       (answer: Answer): Answer =>
@@ -114,7 +114,7 @@ describe('after a list a watch', () => {
   });
 });
 
-describe('a watch goes on where it was', () => {
+describe('a watch continues', () => {
   const cases: Readonly<Record<string, { answer: Answer; reason: string }>> = {
     'after a reset in its midst': {
       answer: watch(news('z', 20), (response) => response.socket?.resetAndDestroy()),
@@ -168,7 +168,7 @@ describe('a watch goes on where it was', () => {
     });
   }
 
-  test('refused with 429, not before the time that the server asked for', async () => {
+  test('after a 429, and not before the time that the server asked for', async () => {
     const busy = refusal(429, 'TooManyRequests', { 'retry-after': '9' });
     const absurd = refusal(429, 'TooManyRequests', { 'retry-after': '86400' });
     const { watched, waits } = await start([first, busy, absurd, resumed]);
@@ -176,7 +176,7 @@ describe('a watch goes on where it was', () => {
     expect(waits).toEqual([9_100, 60_200]);
   });
 
-  test('and it learns when one is open and when none is: not while it is refused, listed or waited for', async () => {
+  test('and reports whether it is open: not while it is refused, listed or waiting', async () => {
     const reported: unknown[] = [];
     const noting =
       (answer: Answer, what: string): Answer =>
@@ -202,7 +202,7 @@ describe('a watch goes on where it was', () => {
     expect(reported).toEqual(['list', 'cut', true, false, 'refused', 'list', 'resumed', true, false]);
   });
 
-  test('from a bookmark, where nothing else has come', async () => {
+  test('from a bookmark, if no event has come', async () => {
     const { watched, starts } = await start([
       first,
       watch(bookmark(25), (response) => response.socket?.resetAndDestroy()),
@@ -229,7 +229,7 @@ describe('a watch goes on where it was', () => {
   });
 });
 
-describe('everything is listed again, and what was known stays at the same time', () => {
+describe('everything is listed again, and the known state stays in use', () => {
   const second = list(40, { x: 5, y: 30 });
   const expired = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' };
   const cases: Readonly<Record<string, { answer: Answer; reason: string }>> = {
@@ -266,7 +266,7 @@ describe('everything is listed again, and what was known stays at the same time'
     });
   }
 
-  test('after a watch that was refused again and again: its start may be the reason', async () => {
+  test('after a watch that was refused again and again: its version may be the reason', async () => {
     const { watched, starts } = await start([
       first,
       ...Array(5).fill(refusal(504, 'Timeout')),
@@ -277,7 +277,7 @@ describe('everything is listed again, and what was known stays at the same time'
     expect(starts().slice(0, 7)).toEqual(['list', ...Array(5).fill('watch 10'), 'list']);
   });
 
-  test('after a list that broke off between two pages, which takes nothing away', async () => {
+  test('after a list that broke off between two pages, which deletes nothing', async () => {
     const page = (next: string, name: string, version: number): Answer =>
       json({ metadata: { resourceVersion: '40', continue: next }, items: [object(name, version)] });
     const { watched, starts } = await start([
@@ -302,7 +302,7 @@ describe('everything is listed again, and what was known stays at the same time'
     ]);
   });
 
-  test('after its handler threw, which gets the event again', async () => {
+  test('after its handler threw, with the event repeated', async () => {
     let isBroken = true;
     const { watched } = await start([first, watch(news('y', 30)), list(40, { x: 5, y: 30 }), silence], {
       onEvent(event) {
@@ -327,7 +327,7 @@ describe('everything is listed again, and what was known stays at the same time'
 });
 
 describe('a list', () => {
-  test('that is refused with 429 is not asked for again before its time', async () => {
+  test('that is refused with 429 is not repeated before its time', async () => {
     const busy = refusal(429, 'TooManyRequests', { 'retry-after': '9' });
     const expired = watch(line('ERROR', { kind: 'Status', code: 410, reason: 'Expired' }));
     const { watched, starts, waits } = await start([busy, first, expired, busy, list(20, { x: 5 }), resumed]);
@@ -336,7 +336,7 @@ describe('a list', () => {
     expect(waits).toEqual([9_400, 400, 9_400]);
   });
 
-  test('that fails in any way is tried again until it succeeds', async () => {
+  test('that fails in any way is repeated until it succeeds', async () => {
     const failures: Answer[] = [
       reset,
       refusal(500, 'InternalError'),
@@ -351,7 +351,7 @@ describe('a list', () => {
     expect(waits).toEqual([400, 800, 1_600, 3_200, 6_400, 12_800]);
   });
 
-  test('in pages begins again where they expire', async () => {
+  test('in pages begins again when they expire', async () => {
     const page = (next: string, name: string): Answer =>
       json({ metadata: { resourceVersion: '10', continue: next }, items: [object(name, 5)] });
     const { server, watched } = await start([
@@ -385,7 +385,7 @@ describe('time', () => {
     return { ...started, fake };
   };
 
-  test('a watch that falls silent is taken for dead after 70 s, one with bookmarks is not', async () => {
+  test('a watch that is silent for 70 s counts as broken, one with bookmarks does not', async () => {
     let say = (_text: string) => {};
     const talking = watch('', (response) => {
       say = (text) => void response.write(text);
@@ -410,7 +410,7 @@ describe('time', () => {
   });
 
   // The informer of client-node waits longer after each such end, up to 30 s in which it is blind.
-  test('a watch that its server ends in good order begins again at once, however often and however quiet', async () => {
+  test('a watch that its server ends normally begins again at once, however often and however quiet', async () => {
     let end = () => {};
     const quiet = watch('', (response) => {
       end = () => void response.end();
@@ -426,7 +426,7 @@ describe('time', () => {
     expect(watched.troubles).toEqual([]);
   });
 
-  test('a server that is gone for long is asked ever more rarely, every ten seconds at last', async () => {
+  test('a server that is away for long is asked more and more rarely, in the end every ten seconds', async () => {
     const { watched, server, waits } = await start([first, watch(bookmark(11))]);
     await arrived(() => watched.reflector.stats().bookmarks === 1);
     await server.close();
@@ -436,7 +436,7 @@ describe('time', () => {
     expect(watched.reflector.store.size).toBe(1);
   });
 
-  test('closing ends a wait and a watch at once, and anyone who waits for the first list is reported', async () => {
+  test('closing ends waits and watches at once, and reports to callers that wait for the first list', async () => {
     const { watched, fake } = await startOnFake([refusal(500, 'InternalError')]);
     await watched.until(({ troubles }) => troubles.length === 1);
     await watched.reflector.close();

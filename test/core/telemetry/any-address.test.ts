@@ -21,12 +21,12 @@ const seenFrom = (host: string) =>
     }).once('error', reject);
   });
 
-test('callers of either family are answered', async () => {
+test('callers with IPv4 and with IPv6 are answered', async () => {
   expect(await seenFrom('::1')).toBe('::1');
   expect(await seenFrom('127.0.0.1')).toBe('::ffff:127.0.0.1');
 });
 
-test('a proxy is known by its IPv4 address there too', () => {
+test('a proxy is recognised by its IPv4 address there too', () => {
   const isProxy = matchAddresses(['10.0.0.0/8', '192.0.2.7']);
   expect(['::ffff:10.1.2.3', '::ffff:192.0.2.7', '::ffff:11.1.2.3'].map(isProxy)).toEqual([
     true,
@@ -35,7 +35,7 @@ test('a proxy is known by its IPv4 address there too', () => {
   ]);
 });
 
-test('a kernel without IPv6 has IPv4 alone', () => {
+test('a kernel without IPv6 listens on IPv4 alone', () => {
   expect(anyAddress('linux', () => false)).toBe('0.0.0.0');
   expect(anyAddress('linux', () => true)).toBe('::');
   expect(anyAddress('darwin', () => false)).toBe('::');

@@ -58,7 +58,7 @@ afterAll(async () => {
   await simulator?.close();
 });
 
-test('the request names its model and how many were asked', () => {
+test('the request names its model and the number of calls', () => {
   const [request] = spans.filter(({ kind }) => kind === 2);
   expect(request).toMatchObject({ name: 'POST /v1/messages/count_tokens', status: {} });
   expect(request?.attributes).toMatchObject({

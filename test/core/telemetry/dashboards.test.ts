@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { dashboardJson, dashboards } from '../../../deploy/monitoring/dashboards.ts';
 import { faultsOf, knownMetric, namesIn } from '../../support/metric-use.ts';
 
-test('there is one for an overview, one for the health of providers, one for spend', () => {
+test('there are dashboards for an overview, provider health and spend', () => {
   expect(dashboards.map(({ name }) => name)).toEqual(['overview', 'provider-health', 'spend']);
 });
 
@@ -22,7 +22,7 @@ describe.each(dashboards.map((dashboard) => [dashboard.name, dashboard] as const
     }
   });
 
-  test('is what Grafana takes: panels with numbers of their own, none over another', () => {
+  test('Grafana accepts it: panels have unique ids and do not overlap', () => {
     const { panels, uid } = JSON.parse(dashboardJson(dashboard));
     expect(uid).toMatch(/^penstock/);
     const ids = panels.map(({ id }: { id: number }) => id);
@@ -37,7 +37,7 @@ test.each([
   ['penstock_request_duration_seconds{}', 'is no metric'],
   ['penstock_requests_total{key="k"}', 'has no label key'],
   ['sum by (provider) (rate(penstock_requests_total{model="m"}[5m]))', 'nothing here has a label provider'],
-])('a query that can give nothing is seen: %s', (expression, words) => {
+])('a query without a result is found: %s', (expression, words) => {
   expect(faultsOf(expression).join()).toContain(words);
 });
 

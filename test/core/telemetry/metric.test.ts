@@ -21,15 +21,15 @@ test.each([
   ['penstock.held', 'gauge', 'By', 'penstock_held_bytes'],
   // A unit that is in the name already is not said twice.
   ['penstock.operator.shard_bytes_written', 'counter', 'By', 'penstock_operator_shard_bytes_written_total'],
-] as const)('%s, a %s in %j, is pulled as %s', (name, type, unit, pulled) => {
+] as const)('%s, a %s in %j, is scraped as %s', (name, type, unit, pulled) => {
   expect(prometheusName({ name, type, unit })).toBe(pulled);
 });
 
-test('a label is pulled with underscores', () => {
+test('a label is scraped with underscores', () => {
   expect(prometheusLabel('gen_ai.request.model')).toBe('gen_ai_request_model');
 });
 
-test.each(Object.entries(tables))('no two metrics of the %s have one name on the pull side', (_, table) => {
+test.each(Object.entries(tables))('no two metrics of the %s have the same name when scraped', (_, table) => {
   const names = Object.values(table).map(prometheusName);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
@@ -47,7 +47,7 @@ test.each(Object.entries(tables))(
   },
 );
 
-test.each(Object.entries(tables))('no label of the %s is one that callers fill', (_, table) => {
+test.each(Object.entries(tables))('no label of the %s is filled by callers', (_, table) => {
   const labels = new Set(Object.values(table).flatMap((metric) => metric.labels));
   for (const word of ['user', 'request_id', 'api_key', 'key_id', 'namespace', 'gen_ai.response.model'])
     expect([...labels]).not.toContain(word);

@@ -106,13 +106,13 @@ async function launched(
 }
 
 describe.each(PROCESSES)('the %s', (name) => {
-  test('without an endpoint loads nothing of OpenTelemetry', async () => {
+  test('without an endpoint loads no code of OpenTelemetry', async () => {
     const running = await launched(name, { OTEL_METRIC_EXPORT_INTERVAL: '10' });
     expect(await running.stop()).toEqual({ code: 0, signal: null });
     expect(running.stdout()).not.toMatch(/^loads /m);
   });
 
-  test('with one sends its metrics and nothing else, also those of its end, and shows no header', async () => {
+  test('with an endpoint sends its metrics, also the last ones, and nothing else, and shows no header', async () => {
     const secret = 'canary-of-the-collector-key';
     const sink = await openSink();
     // The first one is due in a minute: what is sent here is sent at the end.
@@ -130,7 +130,7 @@ describe.each(PROCESSES)('the %s', (name) => {
     expect(running.stdout() + running.stderr()).not.toContain(secret);
   });
 
-  test('goes on without a collector, and says so once', async () => {
+  test('goes on without a collector, and logs that once', async () => {
     const running = await launched(name, {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
       OTEL_EXPORTER_OTLP_TIMEOUT: '50',

@@ -108,7 +108,7 @@ describe.each(signals)('%s', (_, signal, add) => {
     OTEL_LOGS_EXPORTER: signal === 'logs' ? 'otlp' : 'none',
   };
 
-  test('go in batches, in their order, and what is left at the end', async () => {
+  test('are sent in batches, in order, and the rest at the end', async () => {
     const { telemetry, dropped, refusals } = start({ ...only, OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '3' });
     for (const item of from(0, 7)) add(telemetry, item);
     await telemetry.close(60_000);
@@ -117,7 +117,7 @@ describe.each(signals)('%s', (_, signal, add) => {
     expect([dropped, refusals[signal]]).toEqual([{}, [undefined, undefined, undefined]]);
   });
 
-  test('of too many the newest are dropped, and counted', async () => {
+  test('beyond the limit are dropped, the newest first, and counted', async () => {
     const { telemetry, dropped } = start({ ...only, OTEL_BSP_MAX_QUEUE_SIZE: '8' });
     receiver.answer = 'is silent';
     // The first eight are a batch, and under way; eight more wait.
@@ -129,7 +129,7 @@ describe.each(signals)('%s', (_, signal, add) => {
     expect(receiver.items()).toEqual([from(0, 8)]);
   });
 
-  test('that are refused are counted, and why is reported in a word', async () => {
+  test('that are refused are counted, with the reason in a word', async () => {
     const { telemetry, dropped, refusals } = start(only);
     receiver.answer = 'refuses';
     for (const item of from(0, 5)) add(telemetry, item);
@@ -138,7 +138,7 @@ describe.each(signals)('%s', (_, signal, add) => {
   });
 
   // The times that hold where none is set are ten seconds and more.
-  test('that get no answer in time are given up, and the next go', { timeout: 8_000 }, async () => {
+  test('without an answer in time are given up, and the next are sent', { timeout: 8_000 }, async () => {
     const { telemetry, dropped } = start({
       ...only,
       OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '4',
@@ -150,7 +150,7 @@ describe.each(signals)('%s', (_, signal, add) => {
     expect(receiver.items()).toEqual([from(0, 4), from(4, 4)]);
   });
 
-  test('hold an end up no longer than was said', { timeout: 8_000 }, async () => {
+  test('delay the end no longer than configured', { timeout: 8_000 }, async () => {
     const { telemetry, clock } = start(only);
     receiver.answer = 'is silent';
     add(telemetry, 1);
@@ -162,7 +162,7 @@ describe.each(signals)('%s', (_, signal, add) => {
   });
 });
 
-test('what has an address is sent, and nothing else', async () => {
+test('are sent only for signals with an address', async () => {
   const { telemetry } = start({
     OTEL_EXPORTER_OTLP_ENDPOINT: '',
     OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${url}/metrics-alone`,
@@ -172,7 +172,7 @@ test('what has an address is sent, and nothing else', async () => {
   expect(receiver.exports.map(({ path }) => path)).toEqual(['/metrics-alone']);
 });
 
-test('two in one process send each its own, and nothing global is left of either', async () => {
+test('of two pipelines in one process are sent separately, and nothing global is left of either', async () => {
   const other = new Receiver();
   const otherUrl = await other.open();
   try {

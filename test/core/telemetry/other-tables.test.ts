@@ -74,12 +74,12 @@ describe.each(processes)('of the %s', (name, table) => {
     },
   );
 
-  test('nothing else is pulled or arrives, but the figures of Node.js', () => {
+  test('nothing else is scraped or arrives, but the metrics of Node.js', () => {
     expect(unknownOf(table, reported(name).arrived, reported(name).pulled)).toEqual([]);
   });
 });
 
-test('each says which it is, and sends neither traces nor events', async () => {
+test('each process names itself, and sends neither traces nor events', async () => {
   const names = (await collector.resources()).map((resource) => resource['service.name']);
   expect(names).toEqual(['penstock-operator', 'penstock-ledger', 'penstock-dashboard']);
   expect(await Promise.all([collector.spans(), collector.events()])).toEqual([[], []]);

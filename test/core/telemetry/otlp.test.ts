@@ -178,7 +178,7 @@ describe('every metric of the table', () => {
     (_, row) => expectArrived(arrived, row),
   );
 
-  test.each(rows.map((row) => [exposed(row).name, row] as const))('%s is pulled as it is there', (_, row) =>
+  test.each(rows.map((row) => [exposed(row).name, row] as const))('%s is scraped as it is there', (_, row) =>
     expectPulled(pulled, row),
   );
 
@@ -188,7 +188,7 @@ describe('every metric of the table', () => {
   );
 });
 
-test('nothing arrives or is pulled that no table knows, but the figures of Node.js', () => {
+test('no metric outside of the tables is scraped or arrives, but those of Node.js', () => {
   expect(arrived.filter(({ name }) => /^(process|nodejs)_/.test(name)).length).toBeGreaterThan(10);
   expect(unknownOf(gatewayMetrics, arrived, pulled)).toEqual([]);
 });
@@ -248,7 +248,7 @@ test('a request is a span under that of its caller, and each attempt is one unde
     expect(endTimeUnixNano).toBeGreaterThan(startTimeUnixNano);
 });
 
-test('a failover is counted by what was left, once for each request', () => {
+test('a failover is counted once for each request, by the target that failed', () => {
   const failovers = familyOf(pulled, 'penstock_failovers_total')?.samples.map(({ labels, value }) => [
     labels,
     Number(value),
@@ -256,7 +256,7 @@ test('a failover is counted by what was left, once for each request', () => {
   expect(failovers).toEqual([[{ model: 'm', provider: 'platform/p0', failure: 'status_500' }, 4]]);
 });
 
-test('an upstream learns of the trace: of the span of its attempt, or of what the caller said', () => {
+test('an upstream gets the trace context of its attempt, or that of the caller', () => {
   const parents = walls[1]?.calls.map(({ headers }) => headers.traceparent);
   const answered = spans
     .filter(({ name }) => name === 'chat upstream-1')
@@ -286,7 +286,7 @@ test('every ledger record is an event with its numbers, under the span of its at
   expect(new Set(events.slice(6).map(({ spanId }) => spanId))).toEqual(new Set(['']));
 });
 
-test('a resource says which service and pod it is, and nothing of the machine', async () => {
+test('a resource names its service and pod, and nothing of the machine', async () => {
   for (const attributes of await collector.resources()) {
     expect(attributes).toEqual({
       'service.name': 'gateway-of-the-test',
@@ -301,7 +301,7 @@ test('a resource says which service and pod it is, and nothing of the machine', 
   }
 });
 
-test('nothing that was asked, answered or signed in with arrives anywhere', async () => {
+test('no prompt, answer or credential arrives anywhere', async () => {
   expect(walls[1]?.calls[0]?.bodyText).toContain(canary);
   const text = (await collector.everything()) + JSON.stringify([pulled, shown]);
   for (const secret of [canary, answerCanary, providerKey, testKey]) expect(text).not.toContain(secret);

@@ -32,7 +32,7 @@ async function get(path: string): Promise<readonly [number, string]> {
   return [response.status, await response.text()];
 }
 
-test('what it waits for is reported, and takes nothing from its life', async () => {
+test('readiness names what it waits for, and liveness does not depend on that', async () => {
   missing = 'the tide is out';
   expect(await get('/readyz')).toEqual([503, 'the tide is out\n']);
   expect(await get('/livez')).toEqual([200, 'ok\n']);
@@ -45,17 +45,17 @@ test.each(['/livez', '/healthz'])('what only a restart mends is reported at %s',
   expect(await get(path)).toEqual([500, 'the sluice is jammed\n']);
 });
 
-test('its figures are in the text format of Prometheus', async () => {
+test('metrics are in the text format of Prometheus', async () => {
   expect(await get('/metrics')).toEqual([200, expect.stringContaining('\ndepth 7\n')]);
 });
 
-test('it has pages of its own, and says which when asked for another', async () => {
+test('it has its own pages, and lists them for an unknown path', async () => {
   expect(await get('/tide?at=noon')).toEqual([200, '/tide?at=noon']);
   for (const path of ['/', '/__proto__', '/constructor'])
     expect(await get(path)).toEqual([404, 'only /metrics, /livez, /healthz, /readyz and /tide are here\n']);
 });
 
-test('a port that is taken is a fault', async () => {
+test('a taken port is an error', async () => {
   const other = buildProcessServer({ registry: new Registry(), missing: () => undefined });
   await expect(listenAt(other, '127.0.0.1', Number(new URL(url).port))).rejects.toThrow('EADDRINUSE');
   await stopServer(other);

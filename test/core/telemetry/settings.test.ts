@@ -21,7 +21,7 @@ describe('nothing is sent', () => {
   });
 });
 
-test('one endpoint is of all signals, one of a signal is of it alone and taken as it is', () => {
+test('a common endpoint holds for all signals, one of a signal for it alone and unchanged', () => {
   expect(read({ OTEL_EXPORTER_OTLP_ENDPOINT: `${endpoint}/` })).toMatchObject({
     metricsUrl: `${endpoint}/v1/metrics`,
     tracesUrl: `${endpoint}/v1/traces`,
@@ -72,7 +72,7 @@ describe('the sampler', () => {
   });
 });
 
-describe('what does not fit is reported by its name and its way out, and never by its value', () => {
+describe('an invalid setting is reported by its name and remedy, and never by its value', () => {
   test.each([
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', 'must be an http or https address'],
     ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'must be http/protobuf, which collectors accept on port 4318'],

@@ -12,7 +12,7 @@ const good = `00-${traceId}-${spanId}-01`;
 const parentOf = (rawHeaders: readonly string[]) => trace.getSpanContext(readTraceContext(rawHeaders));
 
 describe('a traceparent', () => {
-  test('says trace, span and whether it is recorded', () => {
+  test('has trace, span and whether it is recorded', () => {
     expect(parentOf(['Host', 'traceparent', 'TraceParent', good])).toEqual({
       traceId,
       spanId,
@@ -22,7 +22,7 @@ describe('a traceparent', () => {
     expect(parentOf(['traceparent', `00-${traceId}-${spanId}-02`])?.traceFlags).toBe(TraceFlags.NONE);
   });
 
-  test('of a later version is read as far as it is known', () => {
+  test('of a later version is read as far as this version knows it', () => {
     expect(parentOf(['traceparent', `cc-${traceId}-${spanId}-01-what-comes`])).toMatchObject({ traceId });
   });
 
@@ -48,7 +48,7 @@ describe('a traceparent', () => {
     expect(traceHeaders(read)).toEqual(['traceparent', good]);
   });
 
-  test('any text is read or refused, and what is read is written again as the same', () => {
+  test('any text is read or refused, and a read one is written unchanged', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), fc.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/)),

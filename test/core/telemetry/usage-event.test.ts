@@ -28,7 +28,7 @@ const attributesOf = (record: LedgerRecord) => usageEvent(record, undefined).att
 const eventName = (name: string) =>
   `penstock.usage.${name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
 
-test('every fact of a record is in its event, by the same words', () => {
+test('every fact of a record is in its event, under the same names', () => {
   const { usage, price, owner, metadata, startedAt, ...facts } = whole;
   const attributes = attributesOf(whole);
   for (const [name, value] of Object.entries(facts)) expect(attributes[eventName(name)], name).toBe(value);
@@ -36,7 +36,7 @@ test('every fact of a record is in its event, by the same words', () => {
     expect(attributes[eventName(`tokens.${kind}`)], kind).toBe(tokens);
 });
 
-test('a cost at a list price says by which list, and by which version of it', () => {
+test('a cost at a list price names the list and its version', () => {
   expect(attributesOf(whole)).toMatchObject({
     'penstock.usage.price_source': 'catalog',
     'penstock.usage.price_catalog': 'list',
@@ -48,7 +48,7 @@ test('a cost at a list price says by which list, and by which version of it', ()
   expect(stated['penstock.usage.price_catalog_version']).toBeUndefined();
 });
 
-test('of people only their team is in an event', () => {
+test('of the owner, an event has only the team', () => {
   expect(attributesOf(whole)).toMatchObject({
     'penstock.usage.owner.team': 'engines',
     'penstock.usage.metadata.project': 'notes',

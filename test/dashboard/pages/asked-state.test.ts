@@ -5,7 +5,7 @@ import { shownOf } from '../../../dashboard/pages/shell/asked-state.ts';
 
 const before = { question: 'keys of a, by name', view: 'a', answer: ['ci-bot'], isAsking: true };
 
-test('another question of the same view leaves what was there, marked as busy', () => {
+test('while another question of the same view is loading, the old data stays, marked as busy', () => {
   expect(shownOf(before, 'keys of a, by spend', 'a')).toEqual({
     answer: ['ci-bot'],
     error: undefined,
@@ -13,7 +13,7 @@ test('another question of the same view leaves what was there, marked as busy', 
   });
 });
 
-test('of another view there is nothing yet, not for a moment', () => {
+test('another view has no data yet, not even for a moment', () => {
   // As in the very rendering that names it: nothing was asked so far.
   expect(shownOf({ ...before, isAsking: false }, 'keys of b, by name', 'b')).toEqual({
     answer: undefined,
@@ -24,7 +24,7 @@ test('of another view there is nothing yet, not for a moment', () => {
   expect(shownOf(refused, 'q of b', 'b').error).toBeUndefined();
 });
 
-test('an answer to the question itself is not busy', () => {
+test('data for the present question is not busy', () => {
   expect(shownOf({ ...before, isAsking: false }, 'keys of a, by name', 'a')).toEqual({
     answer: ['ci-bot'],
     error: undefined,

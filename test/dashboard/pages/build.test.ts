@@ -21,31 +21,31 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const textOf = (path: string) => readFile(join(folder, path), 'utf8');
 
-test('all of them together are at most 120 kB as they are sent', () => {
+test('all files together are at most 120 kB in transfer', () => {
   expect(files.length).toBeGreaterThan(2);
   expect(files.reduce((sum, { gzipBytes }) => sum + gzipBytes, 0)).toBeLessThanOrEqual(gzipBytesMax);
 });
 
-test('what is kept by browsers for ever has a name that says what is in it', () => {
+test('files that browsers keep for ever have a hash of their content in the name', () => {
   const named = files.filter(({ path }) => path !== 'index.html');
   for (const { path } of named) expect(path).toMatch(/^assets\/[\w-]+-[\w-]{8}\.(?:js|css|svg)$/);
 });
 
-test('each file is there compressed too, with the same content', async () => {
+test('each file is compressed too, with the same content', async () => {
   for (const { path } of files)
     expect(
       gunzipSync(await readFile(join(folder, `${path}.gz`))).equals(await readFile(join(folder, path))),
     ).toBe(true);
 });
 
-test('the page has no script and no style of its own, and names nothing of another origin', async () => {
+test('the page has no inline script or style, and names no other origin', async () => {
   const html = await textOf('index.html');
   expect(html).toMatch(/<script type="module"[^>]* src="\/assets\/[^"]+"><\/script>/);
   expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/i);
   expect(html).not.toMatch(/(?:src|href)="(?!\/assets\/)/);
 });
 
-test('styles fetch nothing, and scripts neither compile text nor write markup', async () => {
+test('styles load nothing, and scripts neither compile text nor write markup', async () => {
   for (const { path } of files) {
     const text = await textOf(path);
     if (path.endsWith('.css')) expect(text).not.toMatch(/url\(|@import/);

@@ -52,13 +52,13 @@ function serverOf(fails: Record<string, { readonly error: ApiError; readonly com
   return { api, made, objects };
 }
 
-test('all are made, in their order', async () => {
+test('all objects are made, in order', async () => {
   const { api, made } = serverOf();
   expect(await createAll(api, steps, nothingCreated)).toMatchObject({ is: 'done' });
   expect(made).toEqual(['secrets', 'providers', 'modelroutes']);
 });
 
-test('where the last would be refused, none is made, and it is named', async () => {
+test('if the last would be refused, none is made, and the last is named', async () => {
   const { api, made } = serverOf({
     'try modelroutes': { error: new ApiError(403, 'Forbidden', 'you may not') },
   });
@@ -99,7 +99,7 @@ test.each(['secrets', 'providers', 'modelroutes'])(
   },
 );
 
-test('what was refused in the middle goes on from there, and says what is made', async () => {
+test('after a refusal in the middle the rest can be sent again, and the message names what exists', async () => {
   const { api, made } = serverOf({ 'POST providers': { error: new ApiError(409, 'Conflict', 'too many') } });
   const first = await createAll(api, steps, nothingCreated);
   if (first.is === 'done') throw new Error('it was refused');
@@ -108,7 +108,7 @@ test('what was refused in the middle goes on from there, and says what is made',
   expect(made).toEqual(['secrets', 'providers', 'modelroutes']);
 });
 
-test('what was made and is then wanted otherwise is refused as existing, not passed over', async () => {
+test('an object that exists and is then changed is refused as existing, not skipped', async () => {
   const { api } = serverOf({ 'POST modelroutes': { error: new ApiError(403, 'Forbidden', 'no more') } });
   const first = await createAll(api, steps, nothingCreated);
   if (first.is === 'done') throw new Error('it was refused');

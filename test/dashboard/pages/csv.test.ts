@@ -25,7 +25,7 @@ test.each(['-1.50', '0.000000000001', '-3'])('%s stays a number', (text) => {
   expect(csvOf([], [[text]])).toBe(`\r\n${text}\r\n`);
 });
 
-test('no text at all becomes a formula, and each is read again as it was', () => {
+test('no text becomes a formula, and each is read back unchanged', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
       const cell = csvOf([], [[text]]).slice(2, -2);
@@ -36,7 +36,7 @@ test('no text at all becomes a formula, and each is read again as it was', () =>
   );
 });
 
-test('a file says what it holds and when it was made', () => {
+test('the name of a file says its content and its time', () => {
   expect(csvNameOf('Top models (by spend)', Date.parse('2026-11-27T18:05:59Z'))).toBe(
     'penstock-top-models-by-spend-2026-11-27T18-05Z.csv',
   );

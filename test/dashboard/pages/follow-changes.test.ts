@@ -53,7 +53,7 @@ function streamOf(...events: readonly (readonly [name: string, data: object])[])
   };
 }
 
-test('changes are reported, and the slot is free when no view follows any more', async () => {
+test('changes are reported, and the slot is free after the last view has left', async () => {
   const { heard, requests, ended, giveUp } = await follow(
     streamOf(['reset', { resourceVersion: '7' }], ['change', { type: 'ADDED', object: {} }]),
   );
@@ -66,14 +66,14 @@ test('changes are reported, and the slot is free when no view follows any more',
   expect(await placesHeld()).toBe(0);
 });
 
-test('a refused view holds no slot while it waits to ask again', async () => {
+test('a refused view holds no slot while it waits to try again', async () => {
   const { heard, requests } = await follow((response) => response.writeHead(429).end());
   await until(async () => heard.length === 1);
   await until(async () => (await placesHeld()) === 0);
   expect([heard, requests.length]).toEqual([[false], 1]);
 });
 
-test('a stream that says that it is over is not asked for again, and all may have changed', async () => {
+test('a stream that ends normally is not opened again, and all views reload', async () => {
   const { heard, ended } = await follow(
     streamOf(['reset', { resourceVersion: '7' }], ['end', { reason: 'session' }]),
   );

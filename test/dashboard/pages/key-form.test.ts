@@ -39,7 +39,7 @@ const full: KeyForm = {
 const ofMonth = (limit: string): BudgetForm => ({ period: 'Month', limit, action: 'Block' });
 const minted = { sha256: 'a'.repeat(64), hint: 'psk_…9f3a' };
 
-describe('what the form lets through, the operator takes', () => {
+describe('the operator accepts what the form accepts', () => {
   test.each([
     ['as little as possible', form],
     ['every field', full],
@@ -48,13 +48,13 @@ describe('what the form lets through, the operator takes', () => {
     expect(parseApiKey(buildApiKey(given, minted))).toMatchObject({ ok: true });
   });
 
-  test('the key itself is nowhere in the object, its hash and hint are', () => {
+  test('the object has the hash and hint of the key, and nowhere the key itself', () => {
     expect(buildApiKey(full, minted).spec.imports).toEqual([minted]);
     expect(buildApiKey(full).spec).not.toHaveProperty('imports');
   });
 });
 
-describe('what the kind refuses is said before anything is sent', () => {
+describe('what the CRD refuses is shown before anything is sent', () => {
   test.each<[keyof KeyForm, string]>([
     ['name', ''],
     ['name', 'CI Bot'],
@@ -81,14 +81,14 @@ describe('what the kind refuses is said before anything is sent', () => {
     });
   });
 
-  test('two budgets of one period, because it is once; an empty one is none', () => {
+  test('a second budget for one period is refused, and an empty one is ignored', () => {
     expect(checkKeyForm({ ...form, budgets: [ofMonth('1'), ofMonth('2')] }, nowMs)).toEqual({
       budgets: [{}, { period: expect.any(String) }],
     });
     expect(checkKeyForm({ ...form, budgets: [ofMonth(''), ofMonth('2')] }, nowMs)).toEqual({});
   });
 
-  test('a day that is over is no end of a key', () => {
+  test('a day in the past is refused as expiry', () => {
     expect(checkKeyForm({ ...form, expires: '2026-11-23' }, nowMs)).toHaveProperty('expires');
     expect(checkKeyForm({ ...form, expires: '2026-11-24' }, nowMs)).toEqual({});
   });
@@ -99,11 +99,11 @@ test.each([
   ['penstock/small', []],
   ['penstock/*, *', []],
   ['nonsense penstock/small pen*stock other/*', ['nonsense', 'pen*stock', 'other/*']],
-])('of %j those are pointed out that no model fits', (text, unknown) => {
+])('for %j the patterns that match no model are shown', (text, unknown) => {
   expect(unknownModels(text, ['penstock/small', 'llama'])).toEqual(unknown);
 });
 
-describe('an edit', () => {
+describe('an edit of a key', () => {
   const before: ApiKey = {
     metadata: { name: 'ci-bot', namespace: 'team-a', resourceVersion: '7' },
     spec: {
@@ -121,7 +121,7 @@ describe('an edit', () => {
   const patched = (changes: Partial<KeyForm>) =>
     mergePatch(before, editPatch(before, { ...keyFormOf(before), ...changes }));
 
-  test('of nothing changes nothing', () => {
+  test('of nothing sends nothing', () => {
     expect(patched({})).toEqual(before);
   });
 
@@ -130,7 +130,7 @@ describe('an edit', () => {
   const day = { period: 'Day', limit: '10', action: 'Warn' };
   if (ofTheMonth === undefined || ofTheDay === undefined) throw new Error('both budgets are in the form');
 
-  test('of any budget leaves its warning and the others alone', () => {
+  test('of one budget keeps its warning and the other budgets', () => {
     expect(patched({ budgets: [{ ...ofTheMonth, limit: '200' }, ofTheDay] })).toHaveProperty('spec.budgets', [
       { ...month, limit: '200' },
       day,
@@ -141,7 +141,7 @@ describe('an edit', () => {
     ]);
   });
 
-  test('takes a budget away, by its row or by emptying it, the last one too', () => {
+  test('removes a budget, by its row or by an empty field, also the last one', () => {
     expect(patched({ budgets: [ofTheDay] })).toHaveProperty('spec.budgets', [day]);
     expect(patched({ budgets: [{ ...ofTheMonth, limit: ' ' }, ofTheDay] })).toHaveProperty('spec.budgets', [
       day,
@@ -164,7 +164,7 @@ describe('an edit', () => {
     expect(parseApiKey(whole)).toMatchObject({ ok: true });
   });
 
-  test('says until when the key works where that is no whole day, and another field does not move it', () => {
+  test('keeps an expiry within a day, also if another field changes', () => {
     const utc = openFormats('en-GB', 'UTC');
     expect(endHint('2026-12-31T23:59:59Z', utc)).toMatch(/^Now 31 Dec 2026, 23:59 UTC; /);
     for (const day of [undefined, '2026-12-31T00:00:00Z', '2026-12-31T00:00:00.000Z'])
@@ -180,7 +180,7 @@ describe('an edit', () => {
     );
   });
 
-  test('takes away what was emptied, and what is denied stays', () => {
+  test('removes emptied fields, and keeps refused models', () => {
     const after = patched({ allow: '', requestsPerMinute: '', ownerName: '', expires: '' });
     expect(after).toHaveProperty('spec.models', { deny: ['llama-old'] });
     expect(after).not.toHaveProperty('spec.limits');

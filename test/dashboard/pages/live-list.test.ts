@@ -17,17 +17,17 @@ test('events during a list request survive an older list', () => {
   expect(namesOf(mergeHeard([of('x', '8')], since))).toEqual(['x@12']);
 });
 
-test('what is in the list already is not heard again', () => {
+test('an event that the list already contains has no effect', () => {
   expect(namesOf(mergeHeard([of('x', '15')], heard([of('x', '12')])))).toEqual(['x@15']);
   expect(heardSince(heard([of('x', '12')]), undefined).size).toBe(0);
 });
 
-test('what was deleted goes, unless it was made again since', () => {
+test('a deleted object leaves, unless it was created again', () => {
   expect(mergeHeard([of('x', '8')], heard([of('x', '12'), true]))).toEqual([]);
   expect(namesOf(mergeHeard([of('x', '13')], heard([of('x', '12'), true])))).toEqual(['x@13']);
 });
 
-test('what is new comes in its place', () => {
+test('a new object is sorted in', () => {
   expect(namesOf(mergeHeard([of('c', '1'), of('a', '1')], heard([of('b', '2')])))).toEqual([
     'a@1',
     'b@2',
@@ -35,7 +35,7 @@ test('what is new comes in its place', () => {
   ]);
 });
 
-test('of two forms of one object the newer is shown', () => {
+test('of two versions of an object the newer is shown', () => {
   expect(newer(of('x', '9'), of('x', '10'))).toEqual(of('x', '10'));
   expect(newer(of('x', '10'), of('x', '9'))).toEqual(of('x', '10'));
   expect(newer(undefined, of('x', '1'))).toEqual(of('x', '1'));

@@ -8,7 +8,7 @@ import { encodeKey, isWellFormedKey, keyHint } from '../../../operator/resources
 
 const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
-test('it is the key that the operator would make of the same random bytes', async () => {
+test('a key equals that of the operator for the same random bytes', async () => {
   await fc.assert(
     fc.asyncProperty(bytes, fc.constantFrom('psk_', 'acme-', 'x'), async (random, prefix) => {
       const { key } = await mintKey(prefix, random);
@@ -19,7 +19,7 @@ test('it is the key that the operator would make of the same random bytes', asyn
   );
 });
 
-test('what is sent of it is its SHA-256, and the hint that the operator would show', async () => {
+test('only the SHA-256 of a key is sent, and the hint that the operator would show', async () => {
   await fc.assert(
     fc.asyncProperty(bytes, async (random) => {
       const { key, sha256, hint } = await mintKey('psk_', random);

@@ -5,7 +5,7 @@ import { modelsOf, verdictWords } from '../../../dashboard/pages/models/catalog.
 import { limitLines, parseBody, usdOf } from '../../../dashboard/pages/models/plan.ts';
 import { openFormats } from '../../../dashboard/pages/words/format.ts';
 
-test('prices are per million tokens, and what is not known stays unknown', () => {
+test('prices are per million tokens, and unknown ones stay unknown', () => {
   const base = {
     owned_by: 'openai',
     own: false,
@@ -26,12 +26,12 @@ test('prices are per million tokens, and what is not known stays unknown', () =>
   expect(known?.dialects).toEqual([{ name: 'chat', verdict: 'native', lostFields: [] }]);
 });
 
-test('a dialect that cannot be served is no fault', () => {
+test('a dialect that cannot be served is not a fault', () => {
   expect(verdictWords('impossible')).toEqual({ word: 'not possible', tone: 'off' });
   expect(verdictWords('lossy').tone).toBe('warn');
 });
 
-test('limits are said in a line each', () => {
+test('each limit has a line', () => {
   const lines = limitLines(
     {
       rates: [{ of: 'apiKey', name: 'tokens', perMinute: 1000, remaining: -3.5 }],
@@ -51,7 +51,7 @@ test('picodollars become dollars', () => {
   expect(usdOf(30_000_000)).toBe('0.000030000000');
 });
 
-describe('a body', () => {
+describe('the body of a test request', () => {
   test('is a JSON object, or nothing', () => {
     expect(parseBody(' ')).toBeUndefined();
     expect(parseBody('{"a":1}')).toEqual({ a: 1 });

@@ -34,13 +34,13 @@ const object = (conditions: readonly Condition[], generation = 1, observedGenera
   status: { observedGeneration, conditions },
 });
 
-test('every reason that asks for something has a way out, and there are no others', () => {
+test('every reason that needs action has a remedy, and no other has one', () => {
   const wanted = Object.keys(REASONS).filter((reason) => !good.has(reason));
   const found = Object.entries(REASONS).flatMap(([reason, facts]) => ('wayOut' in facts ? [reason] : []));
   expect(found.sort()).toEqual(wanted.sort());
 });
 
-test('every condition has words of its own', () => {
+test('every condition has a text', () => {
   for (const type of Object.keys(CONDITIONS)) {
     const [words] = statusOf(object([condition(type, 'False', 'Pending')])).conditions;
     expect(words?.title, type).not.toBe(`Not ${type}`);
@@ -92,7 +92,7 @@ describe('an object is', () => {
     statusOf({ ...object([ready]), status: { ...object([ready]).status, targets } } as KubeObject);
   const dead = { state: 'Unhealthy', message: 'every call has failed since then: HTTP 500' };
 
-  test('failing where no target of it is answered, and degraded where one is not, or not always', () => {
+  test('failing if none of its targets answers, and degraded if one does not, or not always', () => {
     expect(route({ name: 'main', ...dead }, { name: 'old', state: 'Drained' })).toMatchObject({
       word: 'Failing',
       tone: 'bad',
@@ -114,7 +114,7 @@ describe('an object is', () => {
     expect(route({ name: 'main', state: 'Ready' })).toMatchObject({ word: 'Ready', tone: 'good' });
   });
 
-  test('not warned of a missing price where calls cost nothing: with Providers of its own, for its own keys', () => {
+  test('not warned of a missing price if its calls cost nothing: with Providers of its own, for its own keys', () => {
     const unpriced = condition('Priced', 'False', 'NoPrice');
     const tone = (providerRef: object, spec: object = {}) =>
       statusOf({
@@ -126,7 +126,7 @@ describe('an object is', () => {
     expect(tone({ name: 'own' }, { allowedNamespaces: { from: 'All' } })).toBe('warn');
   });
 
-  test('not said to be ready or served where it is disabled, suspended or has ended', () => {
+  test('not shown as ready or served if it is disabled, suspended or expired', () => {
     const served = condition('Programmed', 'True', 'Programmed');
     const titles = (conditions: readonly Condition[], disabled = false) =>
       statusOf({ ...object(conditions), spec: { disabled } }).conditions.map(({ title }) => title);
@@ -139,7 +139,7 @@ describe('an object is', () => {
     expect(titles([served, ready])).toEqual(['Ready', 'Live on every gateway']);
   });
 
-  test('disabled once gateways have applied it, and in progress until then', () => {
+  test('disabled after gateways have applied it, and in progress before', () => {
     const disabled = condition('Disabled', 'True', 'DisabledBySpec');
     const standing = (conditions: readonly Condition[], observedGeneration = 2) =>
       statusOf({ ...object(conditions, 2, observedGeneration), spec: { disabled: true } });
@@ -164,19 +164,19 @@ describe('an object is', () => {
     expect(standing([disabled, taken, isReady])).toMatchObject({ word: 'Disabled', tone: 'off' });
   });
 
-  test('waiting, while the operator has not come to the last edit', () => {
+  test('waiting until the operator has processed the last edit', () => {
     expect(statusOf(object([ready], 2, 1))).toMatchObject({ word: 'Waiting' });
   });
 });
 
-test('programmed is what every pod runs as it is now, not as it was before an edit', () => {
+test('programmed if every pod runs its current form, not that before an edit', () => {
   const programmed = { ...condition('Programmed', 'True', 'Programmed'), observedGeneration: 1 };
   expect(isProgrammed(object([programmed]))).toBe(true);
   expect(isProgrammed(object([programmed], 2))).toBe(false);
   expect(isProgrammed(object([condition('Programmed', 'False', 'Pending')]))).toBe(false);
 });
 
-test('what Ready and Stalled only repeat is said once', () => {
+test('a text that Ready and Stalled repeat is shown once', () => {
   const { conditions } = statusOf(
     object([
       condition('Accepted', 'False', 'Invalid'),
@@ -188,14 +188,14 @@ test('what Ready and Stalled only repeat is said once', () => {
   expect(statusOf(object([condition('Ready', 'False', 'Pending')])).conditions).toHaveLength(1);
 });
 
-test('an upstream that answers some calls is not said to answer none', () => {
+test('an upstream that answers some calls is not shown as answering none', () => {
   const [partly] = statusOf(object([condition('Healthy', 'False', 'PartiallyHealthy')])).conditions;
   const [none] = statusOf(object([condition('Healthy', 'False', 'Unhealthy')])).conditions;
   expect(none).toMatchObject({ title: 'Upstream unhealthy', tone: 'bad' });
   expect(partly).toMatchObject({ title: 'Some calls fail', tone: 'warn' });
 });
 
-test('a condition that is as it should be has no way out, one that is not has the message and the way out', () => {
+test('a good condition has no remedy, another one has its message and remedy', () => {
   const { conditions } = statusOf(
     object([
       condition('Accepted', 'True', 'Accepted'),

@@ -18,7 +18,7 @@ import { readParameters } from '../../../ledger/read-api/parameters.ts';
 const nowMs = Date.parse('2026-11-23T00:30:00Z');
 
 describe('a period', () => {
-  test('of an hour is sixty minutes, and not the hours that it touches', () => {
+  test('of an hour is sixty minutes, not the clock hours that it touches', () => {
     const { from, to, interval, starts } = periodQuery('1h', nowMs + 59_999);
     expect([from, to, interval]).toEqual(['2026-11-22T23:31:00Z', '2026-11-23T00:31:00Z', 'minute']);
     expect([starts.length, starts[0], starts.at(-1)]).toEqual([60, from, '2026-11-23T00:30:00Z']);
@@ -34,7 +34,7 @@ describe('a period', () => {
     expect([query.from, query.to, query.starts.length]).toEqual(['2026-11-17', '2026-11-24', 7]);
   });
 
-  test('asks for what it shows and for nothing else, by no more than the ledger tells', () => {
+  test('requests what it shows and nothing else, within the limits of the ledger', () => {
     fc.assert(
       fc.property(fc.constantFrom(...PERIODS), fc.integer({ min: 0, max: 4e12 }), (period, atMs) => {
         const { from, to, starts, interval } = periodQuery(period, atMs);
@@ -52,7 +52,7 @@ describe('a period', () => {
   });
 });
 
-describe('the period that is shown first', () => {
+describe('the initial period', () => {
   const at = Date.parse('2026-11-23T12:30:30Z');
   const minute = (minutesAgo: number, requests: number) => ({
     start: `${new Date(at - minutesAgo * 60_000).toISOString().slice(0, 16)}:00Z`,
@@ -79,7 +79,7 @@ describe('the period that is shown first', () => {
     expect(periodThatHolds(minutes, hours, days, at)).toBe(period);
   });
 
-  test('holds nine tenths of the last day, or all of what there is', () => {
+  test('has nine tenths of the calls of the last day, or all', () => {
     const one = fc.nat(1_000);
     fc.assert(
       fc.property(
@@ -100,8 +100,8 @@ describe('the period that is shown first', () => {
   });
 });
 
-describe('labels', () => {
-  test('of values are round, from nothing to beyond the most', () => {
+describe('labels of a chart', () => {
+  test('of values are round, from 0 to at least the maximum', () => {
     expect(valueTicks(23)).toEqual([0, 10, 20, 30]);
     expect(valueTicks(0.0137)).toEqual([0, 0.005, 0.01, 0.015]);
     expect(valueTicks(3, true)).toEqual([0, 1, 2, 3]);
@@ -115,7 +115,7 @@ describe('labels', () => {
     );
   });
 
-  test('of times are at round ones of the reader', () => {
+  test('of times are at round times of the reader', () => {
     const at = Date.parse('2026-11-23T17:49:30Z');
     const shown = (period: (typeof PERIODS)[number], max: number, zone = 0) => {
       const query = periodQuery(period, at);
@@ -134,7 +134,7 @@ describe('labels', () => {
     expect(shown('30d', 5)).toEqual(['10-26', '11-02', '11-09', '11-16', '11-23']);
   });
 
-  test('are never more than there is room for, but at least those that are farthest apart', () => {
+  test('are as many as fit, and at least the two farthest apart', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...PERIODS),
@@ -155,7 +155,7 @@ describe('stacked columns', () => {
     value: fc.nat(1000),
   });
 
-  test('lose nothing of what is within', () => {
+  test('keep the total', () => {
     fc.assert(
       fc.property(fc.array(row), (rows) => {
         const stack = stackRows(rows, ['a', 'b', 'c']);
@@ -171,7 +171,7 @@ describe('stacked columns', () => {
     );
   });
 
-  test('the largest is first, and all others at the end, however much they are', () => {
+  test('have the largest series first, and the rest at the end, however large', () => {
     const rows = ['x', 'y', undefined].map((group, at) => ({ start: 'a', group, value: at + 1 }));
     expect(stackRows(rows, ['a']).groups).toEqual([
       { name: 'y', isRest: false, total: 2, values: [2] },
@@ -181,7 +181,7 @@ describe('stacked columns', () => {
   });
 });
 
-test('groups behind the seven largest are one, and nothing of them is lost', () => {
+test('combine the series after the seven largest, and keep their total', () => {
   const rows = Array.from({ length: 12 }, (_, at) => ({ start: 'a', group: `g${at}`, value: at + 1 }));
   const { groups, total } = stackRows(largestOf(rows), ['a']);
   expect(groups.map(({ name }) => name)).toEqual(['g11', 'g10', 'g9', 'g8', 'g7', 'g6', 'g5', 'All others']);
@@ -189,7 +189,7 @@ test('groups behind the seven largest are one, and nothing of them is lost', () 
 });
 
 describe('a table of figures', () => {
-  test('has the newest first, and no row without any', () => {
+  test('has the newest first, and no empty row', () => {
     expect(withFigures([{ values: [0, 2, undefined, 0] }, { values: [1, 0, undefined, 0] }], 4)).toEqual([
       1, 0,
     ]);
@@ -197,7 +197,7 @@ describe('a table of figures', () => {
 });
 
 describe('a line', () => {
-  test('is broken where nothing is known, and a value alone is a dot', () => {
+  test('breaks at unknown values, and a single value is a dot', () => {
     const path = linePath(
       [1, 2, undefined, 3, undefined, 4, 5],
       (at) => at,
@@ -216,7 +216,7 @@ const seriesRow = (more: Partial<SeriesRow>): SeriesRow => ({
   ...more,
 });
 
-describe('figures', () => {
+describe('the figures of the overview', () => {
   const total = {
     requests: 1000,
     outcomes: { answered: 985, failed: 9, 'broken-off': 1, refused: 5 },
@@ -228,7 +228,7 @@ describe('figures', () => {
     seriesRow({ hour: 'b', refused: 20, costUsd: '0.25', unpriced: 3 }),
   ];
 
-  test('are of one period, and none is of more than its whole', () => {
+  test('are all of one period, and no part exceeds its total', () => {
     const refusals = {
       rows: [
         { status: 429, refused: 300 },
@@ -250,7 +250,7 @@ describe('figures', () => {
     });
   });
 
-  test('where nothing was asked for there is no error and no waiting', () => {
+  test('that were not requested show neither error nor progress', () => {
     const none = { requests: 0, outcomes: {}, errorRate: 0 };
     expect(figuresOf({ total: none }, { rows: [], isTruncated: false }, { rows: [] })).toMatchObject({
       ...{ requests: 0, refused: 0, errors: 0, errorRate: 0, firstContentMs: undefined },
@@ -269,7 +269,7 @@ describe('figures', () => {
 });
 
 describe('the largest', () => {
-  test('are added up over time, the largest first and all others at the end', () => {
+  test('are summed over time, the largest first and the rest at the end', () => {
     const rows = [
       seriesRow({ hour: 'a', model: 'x', costUsd: '1', requests: 9 }),
       seriesRow({ hour: 'b', model: 'x', costUsd: '2' }),
@@ -290,7 +290,7 @@ describe('the pace of a budget', () => {
   const now = Date.parse('2026-11-11T00:00:00Z');
   const month = { since: '2026-11-01', resetsAt: '2026-12-01T00:00:00.000Z' };
 
-  test('names the moment at which it is used up, if spending goes on', () => {
+  test('names the time at which it is used up at the present pace', () => {
     // Half of it in ten days.
     expect(usedUpAt({ ...month, usedShare: 0.5 }, now)).toBe('2026-11-21T00:00:00.000Z');
   });
@@ -303,7 +303,7 @@ describe('the pace of a budget', () => {
     expect(usedUpAt(total, now)).toBe('2026-11-11T18:00:00.000Z');
   });
 
-  test('names none where it lasts, is used up, or is counted from no day', () => {
+  test('names none if it lasts, is used up, or has no start', () => {
     expect(usedUpAt({ ...month, usedShare: 0.3 }, now)).toBeUndefined();
     expect(usedUpAt({ ...month, usedShare: 1.2 }, now)).toBeUndefined();
     expect(usedUpAt({ ...month, usedShare: 0 }, now)).toBeUndefined();
@@ -311,7 +311,7 @@ describe('the pace of a budget', () => {
     expect(usedUpAt({ ...month, usedShare: 1e-12 }, now)).toBeUndefined();
   });
 
-  test('is near its end beyond its own mark, or where half is used and the rest does not last', () => {
+  test('is near its end beyond its own warning, or with half used and a rest that does not last', () => {
     const near = (more: object) => isNearEnd({ ...month, usedShare: 0, ...more }, now);
     expect(near({ usedShare: 0.81 })).toBe(true);
     expect(near({ usedShare: 0.6, warnPercent: 95, since: '2026-10-01' })).toBe(false);
@@ -394,7 +394,7 @@ describe('problems', () => {
       target('spare', 'Ready'),
     ];
 
-    test('says that no target answers, or not every one', () => {
+    test('say that no target answers, or only some do', () => {
       expect(alertsOfTargets([down, target('old', 'Drained'), target('more', 'Unhealthy')])).toEqual([
         {
           tone: 'bad',
@@ -409,7 +409,7 @@ describe('problems', () => {
       ]);
     });
 
-    test('says nothing where none is in use, and where it is suspended', () => {
+    test('are none if no target is in use, or the route is suspended', () => {
       expect(alertsOfTargets([])).toEqual([]);
       expect(alertsOfTargets([target('old', 'Drained')])).toEqual([]);
       expect(alertsOfTargets([down], 'Suspended')).toEqual([]);
@@ -422,7 +422,7 @@ describe('problems', () => {
     ...{ since: '2026-11-01', resetsAt: '2026-12-01T00:00:00.000Z' },
   };
 
-  test('are budgets that are used up, with whether calls are refused', () => {
+  test('are budgets that are used up, and whether calls are refused', () => {
     const alerts = found({
       budgets: [
         budget,
@@ -439,7 +439,7 @@ describe('problems', () => {
     );
   });
 
-  test('are budgets near their end, with the day on which they will be used up', () => {
+  test('are budgets near their end, with the day on which they end', () => {
     const [soon, lasts] = found(
       {
         budgets: [
@@ -456,7 +456,7 @@ describe('problems', () => {
     expect(lasts?.message).toContain('used up on 17. Nov. 2026');
   });
 
-  test('are keys that end within a week, and no others', () => {
+  test('are keys that expire within a week, and no others', () => {
     const key = (name: string, expiresAt: string | null) => ({
       namespace: 'team-a',
       name,
@@ -474,7 +474,7 @@ describe('problems', () => {
     ]);
   });
 
-  test('of what is well says nothing', () => {
+  test('do not include healthy objects', () => {
     const well: Provider = {
       ...provider,
       status: { conditions: [condition('Ready', 'True', 'Programmed')] },
@@ -489,7 +489,7 @@ describe('problems', () => {
     lastFailure: { request: 'req_86e0', status: 500, failure: 'status_500' },
   };
 
-  test('are failing calls, with the last cause and request, and lead to the requests', () => {
+  test('are failing calls, with the last cause and request, and link to the requests', () => {
     expect(found({ health: [failing] })).toEqual([
       {
         tone: 'bad',
@@ -503,7 +503,7 @@ describe('problems', () => {
     expect(cutOff?.to).toBe('/requests?provider=default%2Ffirst&outcome=broken-off&period=24h');
   });
 
-  test('are failing calls of a route, and lead to the requests of its model in the same period', () => {
+  test('are failing calls of a route, and link to the requests of its model in the same period', () => {
     const { provider: _, upstreamModel: __, ...calls } = failing;
     const routes = ['one', 'two'].map((name) => ({
       metadata: { namespace: 'team-a', name },
@@ -514,7 +514,7 @@ describe('problems', () => {
     expect(alert?.to).toBe('/requests?model=model-two&outcome=failed&period=15m');
   });
 
-  test('are less urgent where most calls are answered, and come last where the last failure is long ago', () => {
+  test('are less urgent if most calls are answered, and come last if the last failure is long ago', () => {
     const rows = [
       { ...failing, upstreamModel: 'old', lastFailedAt: '2026-11-22T20:00:00Z' },
       { ...failing, upstreamModel: 'some', attempts: 390 },

@@ -35,7 +35,7 @@ function serverOf(first: ReturnType<typeof meta>, concurrent: (now: ReturnType<t
 const patch = { spec: { displayName: 'Bot' } };
 const same = (now: ReturnType<typeof meta>) => now;
 
-test('it is sent with the version that was seen', async () => {
+test('a patch is sent with the version that the user saw', async () => {
   const { api, patches } = serverOf(meta(7, 2), same);
   await patchSeen(api, path, meta(7, 2), patch);
   expect(patches).toEqual([{ metadata: { resourceVersion: '7' }, ...patch }]);
@@ -50,13 +50,13 @@ test('a concurrent write of the status is no reason to refuse the patch', async 
 test.each([
   ['a spec that was changed', meta(9, 3)],
   ['another object of that name', meta(9, 2, 'other')],
-])('%s is not written over', async (_, now) => {
+])('%s is not overwritten', async (_, now) => {
   const { api, patches } = serverOf(now, same);
   await expect(patchSeen(api, path, meta(7, 2), patch)).rejects.toThrow('the object has been modified');
   expect(patches).toHaveLength(1);
 });
 
-test('a change already in place is done: an earlier try arrived and its response was lost', async () => {
+test('a change already in place succeeds: an earlier try arrived and its response was lost', async () => {
   const { api, patches } = serverOf({ ...meta(9, 3), ...patch }, same);
   await patchSeen(api, path, meta(7, 2), patch);
   expect(patches).toHaveLength(1);
@@ -67,7 +67,7 @@ test('another object of that name does not count, even if it looks as wanted', a
   await expect(patchSeen(api, path, meta(7, 1), patch)).rejects.toThrow('the object has been modified');
 });
 
-test('where a status is written before each try, it is given up', async () => {
+test('if the status is written before each try, the patch gives up', async () => {
   const { api, patches } = serverOf(meta(9, 2), ({ metadata }) =>
     meta(Number(metadata.resourceVersion) + 1, 2),
   );

@@ -36,7 +36,7 @@ test('the form offers every provider type, and first those that people run thems
   expect(Object.keys(PROVIDER_TYPES).slice(0, 2)).toEqual(['OpenAICompatible', 'Ollama']);
 });
 
-test.each(typesThat())('what is let through for %s, the operator takes', (type) => {
+test.each(typesThat())('the operator accepts what the form accepts for %s', (type) => {
   const { baseUrl, isSelfHosted } = rows[type];
   const less = { ...(isSelfHosted ? { key: '' } : {}), ...(baseUrl === undefined ? {} : { baseUrl: '' }) };
   for (const given of [form, { ...form, ...less }]) {
@@ -78,7 +78,7 @@ describe.each(Object.entries(SIGN_INS))(
       ['itself', given],
       ['through all of its fields', { ...given, identity }],
       ['with credentials', { ...given, identity, key: 'line 1\nline 2' }],
-    ])('%s: the operator takes it, and the form of it is the same', (_, one) => {
+    ])('%s: the operator accepts it, and the form of it is the same', (_, one) => {
       expect(checkProviderForm(one)).toEqual({});
       const { provider } = buildProviderObjects(one);
       expect(provider.spec.auth).toMatchObject({ type: cloud });
@@ -89,13 +89,13 @@ describe.each(Object.entries(SIGN_INS))(
       });
     });
 
-    test('credentials without the fields that they need are not let through', () => {
+    test('credentials with missing fields are refused', () => {
       expect(Object.keys(checkProviderForm({ ...given, key: 'k' }))).toEqual(
         requiredWithKeys.map((name) => `auth.${member}.${name}`),
       );
     });
 
-    test('an edit changes to it and back, and leaves nothing of the other behind', () => {
+    test('an edit changes to it and back, and leaves no field of the other type', () => {
       const { provider } = buildProviderObjects({ ...given, identity });
       const before = provider as unknown as Provider;
       const keyed = { ...providerFormOf(before), hasIdentity: false, secret: 'keys' };
@@ -118,7 +118,7 @@ describe.each(Object.entries(SIGN_INS))(
   },
 );
 
-test('addresses that the kind refuses are refused, and no other objects come of it', () => {
+test('addresses that the CRD refuses are refused, and produce no objects', () => {
   const part = fc.constantFrom(
     'https://',
     'http://',
@@ -167,19 +167,19 @@ describe('the Secret', () => {
     });
   });
 
-  test('alone holds the key', () => {
+  test('is the only place of the key', () => {
     const { provider, route } = buildProviderObjects(form);
     expect(JSON.stringify([provider, route])).not.toContain('sk-own');
   });
 
-  test('names plain http with its scheme and a port that is not the usual one', () => {
+  test('names plain http with its scheme, and a port that is not the default', () => {
     expect(hostToAllow('http://ollama.example.com:11434/v1')).toBe('http://ollama.example.com:11434');
     expect(hostToAllow('https://models.example.com:8443/v1')).toBe('models.example.com:8443');
     expect(hostToAllow('')).toBeUndefined();
   });
 });
 
-describe('what the kinds refuse is said before anything is sent', () => {
+describe('what the CRDs refuse is shown before anything is sent', () => {
   test.each<[Partial<ProviderForm>, string]>([
     [{ namespace: 'Team A' }, 'namespace'],
     [{ name: 'own models' }, 'name'],
@@ -202,7 +202,7 @@ describe('what the kinds refuse is said before anything is sent', () => {
   });
 });
 
-test('a model id gives its route a name that Kubernetes takes', () => {
+test('a model id gives its route a name that Kubernetes accepts', () => {
   expect(routeNameOf('own/Llama-4:70b')).toBe('own-llama-4-70b');
   const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,199}$/);
   fc.assert(
@@ -247,7 +247,7 @@ describe('a Provider that is edited', () => {
     );
   });
 
-  test('is what the form would have made, and the operator takes it', () => {
+  test('is as the form would have made it, and the operator accepts it', () => {
     fc.assert(
       fc.property(forms, forms, (first, then) => {
         const before = providerOf(first);
@@ -287,7 +287,7 @@ describe('a Provider that is edited', () => {
     });
   });
 
-  test('keeps the way in which its keys sign, with another Secret too', () => {
+  test('keeps the type of its keys, with another Secret too', () => {
     const keys = [{ name: 'main', secretRef: { name: 'aws', key: 'credentials' } }];
     const before = providerOf(form, { auth: { type: 'AWS', keys } });
     const moved = { ...providerFormOf(before), secret: 'aws-2' };
@@ -298,7 +298,7 @@ describe('a Provider that is edited', () => {
     });
   });
 
-  test('gets a new key in a new Secret, since none is changed here', () => {
+  test('gets a new key in a new Secret, since no Secret is changed here', () => {
     const before = providerOf(form);
     const same = { ...providerFormOf(before), key: 'sk-new' };
     expect(Object.keys(checkProviderEdit(same, before))).toEqual(['secret']);

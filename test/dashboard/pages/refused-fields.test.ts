@@ -32,13 +32,13 @@ test.each([
   expect(refusedFields(refusal({ field, message }))).toEqual({ [path]: sentence });
 });
 
-test('a refusal without fields, and an answer that is lost, name none', () => {
+test('a refusal without fields, and a lost answer, name none', () => {
   expect(refusedFields(refusal())).toEqual({});
   expect(refusedFields(new ApiError(0, 'offline', 'nobody answers'))).toEqual({});
   expect(refusedFields(new Error('broken'))).toEqual({});
 });
 
-test('a field shows what is refused in it, and not what is refused in another one', () => {
+test('a field shows its own refusal, and not that of another field', () => {
   const problems = { 'targets[1].providerRef.name': 'a', 'targets[10].weight': 'b', pricing: 'c' };
   expect(problemAt(problems, 'targets[1].providerRef')).toBe('a');
   expect(problemAt(problems, 'targets[1].weight')).toBeUndefined();

@@ -65,14 +65,14 @@ test.each([
   expect(attemptWords({ ...attempt, ...more }, formats)).toBe(words);
 });
 
-test('where a provider may not be named, its target or nothing is', () => {
+test('if a provider may not be shown, its target or nothing is', () => {
   const { provider: _, ...hidden } = attempt;
   expect(attemptWords(hidden, formats)).toBe('main answered HTTP 500 after 120 ms.');
   const { target: __, ...both } = hidden;
   expect(attemptWords(both, formats)).toBe('The provider answered HTTP 500 after 120 ms.');
 });
 
-test('a row says the status that the caller saw, and why', () => {
+test('a row shows the status that the caller saw, and the reason', () => {
   expect([endWords(row), causeWords(row)]).toEqual([
     { word: '502 failed', tone: 'bad' },
     'openai answered HTTP 500',
@@ -88,7 +88,7 @@ test('a row says the status that the caller saw, and why', () => {
   expect(ownerWords(row)).toBe('Ada · search');
 });
 
-test('the newest page comes before what is known, without one twice, and alone where there is a gap', () => {
+test('the newest page comes before the known rows, without duplicates, and alone if there is a gap', () => {
   const of = (...names: readonly string[]) => names.map((request) => ({ ...row, request }));
   const known = (...names: readonly string[]) => ({ rows: of(...names), next: 'older' });
   const page = (next: string | undefined, ...names: readonly string[]) => ({
@@ -105,7 +105,7 @@ test('the newest page comes before what is known, without one twice, and alone w
   expect(withNewest(known('a'), again).rows[0]?.attempts).toBe(2);
 });
 
-test('of a tail that is followed for long the newest are kept, and older ones begin right after them', () => {
+test('a list that is followed for long keeps the newest rows, and older ones load right after them', () => {
   const pageAt = (newest: number): LogAnswer => ({
     rows: Array.from({ length: 50 }, (_, at) => ({ ...row, request: String(newest - at) })),
     ...{ isTruncated: true, next: `before ${newest - 49}` },
@@ -119,7 +119,7 @@ test('of a tail that is followed for long the newest are kept, and older ones be
   expect(known.next).toBe(`before ${names.at(-1)}`);
 });
 
-test('CSV has a cell for each head', () => {
+test('CSV has a cell for each column', () => {
   expect(csvRow(row)).toHaveLength(CSV_HEAD.length);
   expect(Object.fromEntries(csvRow(row).map((cell, at) => [CSV_HEAD[at], cell]))).toMatchObject({
     request: 'req_1',

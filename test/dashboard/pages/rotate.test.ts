@@ -31,18 +31,18 @@ const imported = (letter: string, notAfter?: string) => ({
 const next = imported('f');
 
 describe('a key that was made in a browser', () => {
-  test('works on for the overlap beside the new one', () => {
+  test('keeps working for the overlap beside the new one', () => {
     expect(importsWith([imported('a')], next, 24 * hourMs, nowMs)).toEqual([
       imported('a', '2026-11-24T12:00:00Z'),
       next,
     ]);
   });
 
-  test('goes at once without overlap', () => {
+  test('stops at once without overlap', () => {
     expect(importsWith([imported('a')], next, 0, nowMs)).toEqual([next]);
   });
 
-  test('an end that was set before is not moved away, and what is over is left out', () => {
+  test('keeps an earlier expiry, and an expired key is left out', () => {
     const imports = [imported('a', '2026-11-23T13:00:00Z'), imported('b', '2026-11-22T00:00:00Z')];
     expect(importsWith(imports, next, 24 * hourMs, nowMs)).toEqual([
       imported('a', '2026-11-23T13:00:00Z'),
@@ -50,13 +50,13 @@ describe('a key that was made in a browser', () => {
     ]);
   });
 
-  test('a fifth key that works has no room, and the message says what helps', () => {
+  test('a fifth working key is refused, with a remedy in the message', () => {
     const imports = ['a', 'b', 'c', 'd'].map((letter) => imported(letter));
     expect(() => importsWith(imports, next, hourMs, nowMs)).toThrow('rotate without overlap');
     expect(importsWith(imports, next, 0, nowMs)).toEqual([next]);
   });
 
-  test('is known by its hash, and says until when another one works beside it', () => {
+  test('is identified by its hash, and shows how long another key works beside it', () => {
     const [over, soon, later] = [11, 13, 14].map((hour) => `2026-11-23T${hour}:00:00Z`);
     const keyOf = (...imports: readonly ReturnType<typeof imported>[]) => ({
       metadata: { name: 'bot', namespace: 'team-a' },
@@ -69,7 +69,7 @@ describe('a key that was made in a browser', () => {
     expect(endOfOthers(keyOf(next), next, nowMs)).toBeUndefined();
   });
 
-  test('is distinguished from earlier keys, which say until when they work', () => {
+  test('is distinguished from earlier keys, which show how long they work', () => {
     const [over, until] = ['2026-11-22T00:00:00Z', '2026-11-23T13:00:00Z'];
     const imports = [imported('a', over), imported('b', until), { sha256: 'c'.repeat(64) }];
     const metadata = { name: 'bot', namespace: 'team-a' };
@@ -104,7 +104,7 @@ test('the keys of a Secret are those that the operator reports', () => {
   ]);
 });
 
-describe('a key that the operator makes', () => {
+describe('a key issued by the operator', () => {
   const metadata = { name: 'bot', namespace: 'team-a' };
   const keyWith = (rotation?: ApiKey['spec']['rotation']): ApiKey => ({
     metadata,
@@ -113,7 +113,7 @@ describe('a key that the operator makes', () => {
   const trigger = triggerAt(nowMs);
   const planned = { interval: '720h', overlap: '168h' };
 
-  test('is made again with the overlap that is set, which stays', () => {
+  test('is rotated with the configured overlap, which stays', () => {
     const asked = rotatedPatch(keyWith(planned), { minted: undefined, overlapHours: undefined, trigger });
     expect(asked).toEqual({ spec: { rotation: { trigger: 'dashboard-2026-11-23T12:00:00Z' } } });
     expect(overlapsFor(keyWith(planned))[0]).toEqual({ value: '', label: 'as configured: 168h' });
@@ -121,7 +121,7 @@ describe('a key that the operator makes', () => {
     expect(overlapsFor(keyWith({ overlap: '0s' }))[0]?.label).toBe('as configured: none');
   });
 
-  test('stops at once where that is chosen, or set', () => {
+  test('stops at once if so chosen, or configured', () => {
     expect(isWithoutOverlap(keyWith(planned), '')).toBe(false);
     expect(isWithoutOverlap(keyWith(planned), '0')).toBe(true);
     expect(isWithoutOverlap(keyWith({ overlap: '0s' }), '')).toBe(true);
@@ -153,11 +153,11 @@ describe('a key that the operator makes', () => {
   });
 });
 
-describe('as YAML, a rotation is the whole object, which the operator takes', () => {
+describe('as YAML, a rotation is the whole object, which the operator accepts', () => {
   const metadata = { name: 'bot', namespace: 'team-a', resourceVersion: '3' };
   const rest = { owner: { name: 'Ada' } };
 
-  test('with the new key beside the old one, where keys are made in browsers', () => {
+  test('with the new key beside the old one, for keys made in browsers', () => {
     const key = { metadata, spec: { ...rest, imports: [imported('a')] } };
     const minted = { ...next, key: 'psk_secret' };
     const manifest = rotatedManifest(key, { overlapHours: 1, nowMs, minted });
@@ -168,7 +168,7 @@ describe('as YAML, a rotation is the whole object, which the operator takes', ()
     expect(parseApiKey(manifest)).toMatchObject({ ok: true });
   });
 
-  test('with another trigger, where the operator makes them', () => {
+  test('with another trigger, for keys made by the operator', () => {
     const key = { metadata, spec: { ...rest, rotation: { interval: '720h' } } };
     const trigger = triggerAt(nowMs);
     const manifest = rotatedManifest(key, { overlapHours: 24, trigger, minted: undefined });
@@ -182,7 +182,7 @@ describe('as YAML, a rotation is the whole object, which the operator takes', ()
   });
 });
 
-describe('what is said of a rotation in a Secret is what the operator does', () => {
+describe('the text about a rotation in a Secret agrees with the operator', () => {
   const day = { rotation: { overlap: '24h' } };
   const at = (hours: number) => new Date(Math.round(nowMs + hours * hourMs)).toISOString();
   const waits = (hours: number) =>

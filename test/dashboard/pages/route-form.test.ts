@@ -53,7 +53,7 @@ const shown = ({ targets: of, ...given }: RouteForm) => ({
   targets: of.map(({ from: _, ...target }) => target),
 });
 
-test('what is let through, the operator takes', () => {
+test('the operator accepts what the form accepts', () => {
   fc.assert(
     fc.property(forms, (given) => {
       expect(checkRouteForm(given)).toEqual({});
@@ -73,7 +73,7 @@ describe('a route that is edited', () => {
     );
   });
 
-  test('is what the form would have made, and the operator takes it', () => {
+  test('is as the form would have made it, and the operator accepts it', () => {
     fc.assert(
       fc.property(forms, forms, (first, wanted) => {
         const before = routeOf(first);
@@ -117,18 +117,18 @@ describe('a route that is edited', () => {
   });
 });
 
-test('targets have names of their own, also two of one provider', () => {
+test('targets have unique names, also two of one provider', () => {
   const twice = { ...form, targets: [main, { ...main, provider: 'platform/own' }, main] };
   expect(buildRoute(twice).spec.targets.map(({ name }) => name)).toEqual(['own', 'own-2', 'own-3']);
 });
 
-test('a target that is added is tried after those that are there', () => {
+test('a target that is added is tried after the existing ones', () => {
   expect(newTarget([])).toMatchObject({ priority: '0' });
   expect(newTarget([main])).toMatchObject({ priority: '1' });
   expect(newTarget([{ ...main, priority: '15' }])).toMatchObject({ priority: '15' });
 });
 
-describe('what the kind refuses is said before anything is sent', () => {
+describe('what the CRD refuses is shown before anything is sent', () => {
   test.each<[Partial<RouteForm>, string]>([
     [{ namespace: 'Team A' }, 'namespace'],
     [{ name: 'Own Llama' }, 'name'],

@@ -35,7 +35,7 @@ function serverOf(answers: readonly { readonly arrives: boolean; readonly error?
   };
 }
 
-test('what was answered is done, and nothing is looked at', async () => {
+test('an answered change is done, without a check', async () => {
   const { parts, letLook } = serverOf([{ arrives: true }]);
   letLook(false);
   expect(await sendSurely({ ...parts, isAgain: false })).toEqual({ is: 'done' });
@@ -44,8 +44,8 @@ test('what was answered is done, and nothing is looked at', async () => {
 describe.each([
   ['nobody answered', lost],
   ['the API server took too long', away],
-])('where %s', (_, error) => {
-  test('it is done when it is there', async () => {
+])('if %s', (_, error) => {
+  test('the change is done if the object is there', async () => {
     const { parts } = serverOf([{ arrives: true, error }]);
     expect(await sendSurely({ ...parts, isAgain: false })).toEqual({ is: 'done' });
   });
@@ -64,7 +64,7 @@ describe.each([
     expect(await sendSurely({ ...parts, isAgain: true })).toEqual({ is: 'done' });
   });
 
-  test('a change that arrived after all is not sent again', async () => {
+  test('a change that arrived is not sent again', async () => {
     const { parts, letLook, sendings } = serverOf([{ arrives: true, error }]);
     letLook(false);
     expect(await sendSurely({ ...parts, isAgain: false })).toMatchObject({ is: 'unknown' });
@@ -74,19 +74,19 @@ describe.each([
   });
 });
 
-test('a refusal is one, whatever is there', async () => {
+test('a refusal is final, whatever the object is', async () => {
   const { parts } = serverOf([{ arrives: true, error: exists }]);
   expect(await sendSurely({ ...parts, isAgain: false })).toEqual({ is: 'refused', message: exists.message });
 });
 
-test('anyone who has no token was refused, unless it was sent before', async () => {
+test('a request without a token was refused, unless it was sent before', async () => {
   const { parts, letLook } = serverOf([{ arrives: false, error: noToken }]);
   letLook(false);
   expect(await sendSurely({ ...parts, isAgain: false })).toMatchObject({ is: 'refused' });
   expect(await sendSurely({ ...parts, isAgain: true })).toMatchObject({ is: 'unknown' });
 });
 
-test('sent again, it is done where the refusal comes of the first time', async () => {
+test('a refusal of the second try is success if the first one arrived', async () => {
   const { parts } = serverOf([
     { arrives: true, error: exists },
     { arrives: false, error: forbidden },

@@ -34,7 +34,7 @@ describe('a browser whose clock is', () => {
     },
   );
 
-  test.each([-1_000, 0, 1_000])('off by %i ms keeps its own, which is finer than a whole second', (offMs) => {
+  test.each([-1_000, 0, 1_000])('off by %i ms keeps its own milliseconds', (offMs) => {
     const { ask, offNow } = browserOff(offMs);
     ask({ thereMs: 20, backMs: 30 });
     expect(offNow()).toBe(offMs);
@@ -43,7 +43,7 @@ describe('a browser whose clock is', () => {
   test.each([
     { thereMs: 30_000, backMs: 0 },
     { thereMs: 0, backMs: 30_000 },
-  ])('right keeps its own where an answer takes long: %j', (way) => {
+  ])('right keeps its own time if an answer takes long: %j', (way) => {
     const { ask, offNow } = browserOff(0);
     ask(way);
     expect(offNow()).toBe(0);
@@ -63,7 +63,7 @@ describe('a browser whose clock is', () => {
   );
 });
 
-test('a clock that is set right while the page is open is moved no more', () => {
+test('a clock that is corrected while the page is open is no longer adjusted', () => {
   let nowMs = rightMs - hourMs;
   const clock = openServerClock(() => nowMs);
   clock.hear(headerAt(rightMs), nowMs);

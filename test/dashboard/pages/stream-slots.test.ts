@@ -27,7 +27,7 @@ const granted = async () => {
     await navigator.locks.request(`penstock-stream-${at}`, { ifAvailable: true }, async () => {});
 };
 
-test('however many come and go, the limit holds, and no slot is free while a view waits', async () => {
+test('with any number of views, the limit holds, and no slot is free while a view waits', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat({ max: 2 }), { minLength: 1, maxLength: 25 }), async (steps) => {
       const all: ReturnType<typeof asker>[] = [];
@@ -71,7 +71,7 @@ test('a waiting view is next when a slot is free', async () => {
   await Promise.all([...holders, next].map(({ ended }) => ended));
 });
 
-test('a view that gave up before holds no slot', async () => {
+test('a view that gave up holds no slot', async () => {
   let isAsked = false;
   await withStreamSlot(AbortSignal.abort(), async () => {
     isAsked = true;

@@ -21,7 +21,7 @@ const trouble = (more: Partial<ProviderTrouble>): ProviderTrouble => ({
 const wordsOf = (troubles: readonly ProviderTrouble[], model?: string) =>
   troubleWords({ status: { health: { troubles } } }, formats, nowMs, model);
 
-test('a pod is named with the reason, since when, and when it tries again', () => {
+test('a pod is named with its reason, since when, and the time of its next try', () => {
   expect(wordsOf([trouble({})])).toEqual([
     {
       id: '  CircuitOpen',
@@ -59,7 +59,7 @@ test('a next try in the past, or unknown, is not shown', () => {
   expect(words?.more).toBe(10);
 });
 
-test('of a target only what its calls meet', () => {
+test('a target shows only what its calls meet', () => {
   const troubles = [
     trouble({}),
     trouble({ upstreamModel: 'large' }),

@@ -33,7 +33,7 @@ describe('the suggested client and model', () => {
     expect(pick([old, claude])).toEqual(['claude', 'anthropic-python']);
   });
 
-  test('keep the model that was picked', () => {
+  test('keep the chosen model', () => {
     expect(pick([all, claude], 'codex', 'claude')).toEqual(['claude', 'anthropic-python']);
     expect(pick([all, claude], 'codex', 'all')).toEqual(['all', 'codex']);
     expect(pick([all, old], 'curl', 'old')).toEqual(['old', undefined]);
@@ -50,16 +50,16 @@ describe('the suggested client and model', () => {
     expect(inOrder([])).toEqual(['claude', 'old', 'all']);
   });
 
-  test('are any, where nothing is known', () => {
+  test('are any, without known models', () => {
     expect(pick([], 'codex')).toEqual([undefined, 'codex']);
     expect(canCall({ id: 'm', dialects: [] }, 'chat')).toBe(true);
   });
 });
 
-describe('the command that prints a key is for', () => {
+describe('the command that prints a key reads', () => {
   const command = (...args: Parameters<typeof placeOfKey>) => placeOfKey(...args).command;
 
-  test('the Secret and the field of it that the operator writes', () => {
+  test('the Secret and the field that the operator writes', () => {
     expect(command('kubernetes', 'team-a', 'bot', undefined)).toBe(
       "kubectl get secret bot-key -n team-a -o jsonpath='{.data.apiKey}' | base64 -d",
     );
@@ -69,7 +69,7 @@ describe('the command that prints a key is for', () => {
     );
   });
 
-  test('the file, where there is no cluster', () => {
+  test('the file, without a cluster', () => {
     expect(command('local', 'team-a', 'bot', { spec: {} })).toBe('cat .penstock/keys/team-a/bot');
   });
 });

@@ -24,7 +24,7 @@ describe('formats', () => {
   const formats = openFormats('en-US', 'Europe/Berlin');
   const nowMs = Date.parse('2026-11-23T12:00:00Z');
 
-  test('money has cents, and small amounts the digits that say something', () => {
+  test('money has cents, and small amounts their significant digits', () => {
     expect(['41.237', '0', '0.000204', '0.0000001', '1234567.5'].map(formats.money)).toEqual([
       '$41.24',
       '$0.00',
@@ -35,7 +35,7 @@ describe('formats', () => {
     expect(openFormats('de-DE').money('1234.5')).toBe('1.234,50\u00a0$');
   });
 
-  test('a small share is not 0 %, and almost all is not 100 %', () => {
+  test('a small share is not 0 %, and a share near the whole is not 100 %', () => {
     expect([0.00004, 1e-12, 0.0004999, 0.0005, 0].map(formats.percent)).toEqual([
       '< 0.1%',
       '< 0.1%',
@@ -53,12 +53,12 @@ describe('formats', () => {
     expect(openFormats('de-DE').percent(0.00004)).toBe('< 0,1\u00a0%');
   });
 
-  test('one thing is one, and others are many', () => {
+  test('one object has the singular, others the plural', () => {
     const words = [0, 1, 2, 1024].map((count) => formats.counted(count, 'key'));
     expect(words).toEqual(['0 keys', '1 key', '2 keys', '1,024 keys']);
   });
 
-  test('what was spent in a period that is over is reported with when that began', () => {
+  test('spend of a past period is shown with its start', () => {
     const since = (period: string, start?: string) => sinceWords(period, start, nowMs, { time: (at) => at });
     expect([since('Month', '2026-10-01'), since('Day', '2026-11-22'), since('Week', '2026-11-16')]).toEqual([
       'in the month since 2026-10-01',
@@ -73,7 +73,7 @@ describe('formats', () => {
     expect([since('Day'), since('Total')]).toEqual(['today', 'in total']);
   });
 
-  test('a period is over when budgets begin again', () => {
+  test('a period is over when budgets reset', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('Day', 'Week', 'Month'),
@@ -89,12 +89,12 @@ describe('formats', () => {
     );
   });
 
-  test('what was spent in a period was spent in this one, and of a day today', () => {
+  test('spend of a period is that of the present one, and of a day that of today', () => {
     const words = ['Day', 'Week', 'Month', 'Total'].map(spanWords);
     expect(words).toEqual(['today', 'this week', 'this month', 'in total']);
   });
 
-  test('prices are asked to the last digit', () => {
+  test('prices are shown to the last digit', () => {
     expect(['0.075', '2.5', '15'].map(formats.price)).toEqual(['$0.075', '$2.50', '$15.00']);
   });
 
@@ -103,13 +103,13 @@ describe('formats', () => {
     expect(formats.day('2026-11-23')).toBe('Nov 23');
   });
 
-  test('how long ago', () => {
+  test('the age of a time', () => {
     expect(formats.ago('2026-11-23T11:55:00Z', nowMs)).toBe('5 minutes ago');
     expect(formats.ago('2026-11-26T12:00:00Z', nowMs)).toBe('in 3 days');
     expect(formats.ago('2026-11-23T12:00:00.400Z', nowMs)).toBe('now');
   });
 
-  test('what is no time or number is shown as it is', () => {
+  test('a value that is no time or number is shown unchanged', () => {
     expect(formats.time('soon')).toBe('soon');
     expect(formats.money('unknown')).toBe('unknown');
   });
@@ -136,7 +136,7 @@ describe('formats', () => {
 describe('addresses', () => {
   const spec = { q: { usual: '' }, sort: { usual: 'name', words: ['name', 'spend'] } } as const;
 
-  test('what is as usual is left out, and what is of somebody else stays', () => {
+  test('defaults are left out, and parameters of other pages stay', () => {
     expect(writeFilters(spec, '?namespace=team-a&q=old', { q: '', sort: 'spend' })).toBe(
       '?namespace=team-a&sort=spend',
     );
@@ -207,7 +207,7 @@ describe('snippets', () => {
 describe('a streamed answer', () => {
   const chunk = (content: string) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`;
 
-  test('comes out whole, however its bytes are cut', () => {
+  test('is complete, however its bytes are split', () => {
     const words = ['Hé', 'llo\n', ' data: x', '"'];
     const text = `${words.map(chunk).join('')}: ping\n\ndata: {"choices":[],"usage":{}}\n\ndata: [DONE]\n\n`;
     fc.assert(
@@ -221,7 +221,7 @@ describe('a streamed answer', () => {
     );
   });
 
-  test('that ends with an error says which, and one that breaks off is not done', () => {
+  test('with an error shows it, and one that breaks off is not done', () => {
     const reader = openStreamReader();
     expect(reader.take(chunk('a'))).toBe('a');
     expect(reader.isDone()).toBe(false);
@@ -234,7 +234,7 @@ describe('a streamed answer', () => {
   });
 });
 
-test('limits and budgets are said in few words', () => {
+test('limits and budgets are shown in few words', () => {
   const formats = openFormats('en-US');
   expect(limitWords({ requestsPerMinute: 60, tokensPerMinute: 100_000 }, formats)).toBe(
     '60\u00a0req/min · 100K\u00a0tok/min',
@@ -278,19 +278,19 @@ describe('a budget that is used up', () => {
   });
   const words = (of: ApiKey) => exhaustedWords(of, openFormats('en-US', 'UTC'), nowMs);
 
-  test('says in dollars what was spent, and until when calls are refused', () => {
+  test('shows the spend in dollars, and until when calls are refused', () => {
     expect(words(key('Block', '0.015855'))).toBe(
       'Daily budget used up: $0.02 of $0.001. Refused until Nov 27, 2026, 00:00 UTC (in 6 hours).',
     );
   });
 
-  test('says nothing while money is left, where it only warns, and of a day that is over', () => {
+  test('shows nothing while money is left, if it only warns, and for a past day', () => {
     expect(words(key('Block', '0.0009'))).toBeUndefined();
     expect(words(key('Warn', '9'))).toBeUndefined();
     expect(words(key('Block', '9', '2026-11-24T00:00:00Z'))).toBeUndefined();
   });
 
-  test('of all time ends when the limit is raised', () => {
+  test('of all time ends after the limit is raised', () => {
     const total: ApiKey = {
       metadata: { namespace: 'team-a', name: 'bot' },
       spec: { budgets: [{ period: 'Total', limit: '5' }] },
@@ -300,7 +300,7 @@ describe('a budget that is used up', () => {
   });
 });
 
-test('calls of several targets are counted together, with the one that failed last', () => {
+test('calls of several targets are added, with the latest failure', () => {
   const row = (attempts: number, outcomes: Record<string, number>, lastFailedAt?: string) => ({
     ...{ requests: attempts, attempts, outcomes },
     ...(lastFailedAt === undefined ? {} : { lastFailedAt }),
@@ -311,7 +311,7 @@ test('calls of several targets are counted together, with the one that failed la
   expect(callsIn([])).toEqual({ calls: 0, failed: 0, last: undefined });
 });
 
-test('a target in use of which some calls fail is not shown as one that works', () => {
+test('a target with some failing calls is not shown as working', () => {
   expect([targetStateWords('Ready', ''), targetTone('Ready', '')]).toEqual(['in use', 'good']);
   expect([targetStateWords('Ready', 'some'), targetTone('Ready', 'some')]).toEqual([
     'some calls fail',

@@ -58,8 +58,8 @@ test.each(['1.1', '1.2'] as const)('any object is read back as it was, by reader
   );
 });
 
-describe('it looks like hand-written YAML', () => {
-  test('a list of objects, text without needless quotes, amounts in quotes', () => {
+describe('the YAML of the pages', () => {
+  test('has lists of objects, text without needless quotes, amounts in quotes', () => {
     const text = toYaml([
       {
         kind: 'ApiKey',
@@ -88,7 +88,7 @@ spec:
 `);
   });
 
-  test('several objects follow each other', () => {
+  test('separates several objects', () => {
     expect(toYaml([{ a: 1 }, { b: [] }])).toBe('a: 1\n---\nb: []\n');
   });
 });

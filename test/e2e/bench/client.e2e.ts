@@ -25,7 +25,7 @@ describe('the load client against the mock', () => {
     ['burst streams', { model: 'burst-20', events: 20, connections: 2 }],
     ['paced streams', { model: 'paced-5x2', events: 5, connections: 10, rampMs: 10 }],
     ['a fixed rate', { ratePerSecond: 200, connections: 4 }],
-  ])('finds every answer good: %s', async (_, difference) => {
+  ])('accepts every answer: %s', async (_, difference) => {
     const result = await run(makeLoad({ port: bench.upstream.port, ...difference }));
     expect(result).toMatchObject({ bad: 0, badReasons: {}, gaveUp: false, reconnects: 0 });
     expect(result.good).toBeGreaterThan(0);
@@ -37,7 +37,7 @@ describe('the load client against the mock', () => {
     }
   });
 
-  test('names each latency where it is asked to, ascending', async () => {
+  test('lists each latency if asked to, ascending', async () => {
     const load = makeLoad({ port: bench.upstream.port, ratePerSecond: 200, connections: 4 });
     expect((await run(load)).latenciesMs).toEqual([]);
     const { latenciesMs, latencyMs } = await run({ ...load, everyLatency: true });
@@ -76,7 +76,7 @@ describe('the request that the client sends', () => {
     { bodyBytes: 1024 },
     { bodyBytes: 256 * 1024 },
     { bodyBytes: 1024, events: 3, model: 'burst-3', authorization: 'Bearer psk_bench' },
-  ])('is valid JSON of exactly the asked size: %o', async (difference) => {
+  ])('is valid JSON of exactly the requested size: %o', async (difference) => {
     const heads: string[] = [];
     const bodies: string[] = [];
     const server = await startScripted((socket, { head, body }) => {
@@ -119,7 +119,7 @@ describe('the request that the client sends', () => {
     });
   });
 
-  test('is a stream in every dialect but that of the mock: of others nothing else can be judged', async () => {
+  test('is a stream in every dialect but that of the mock, whose plain answers alone can be checked', async () => {
     const load = makeLoad({ port: bench.upstream.port, dialect: 'anthropic-messages' });
     await expect(run(load)).rejects.toThrow('of anthropic-messages only streams with --events can be judged');
   });
@@ -140,7 +140,7 @@ function unary(text: string, status = '200 OK', length = text.length): string {
   return `HTTP/1.1 ${status}\r\ncontent-length: ${length}\r\n\r\n${text}`;
 }
 
-describe('an answer that is not what it should be is counted as bad', () => {
+describe('an invalid answer is counted as bad', () => {
   test.each<[string, string, Partial<Load>, string]>([
     ['another status', 'status', {}, unary(answerOf(1024), '503 Busy')],
     ['an answer without finish_reason', 'answer', {}, unary(answerOf(1024).replace('"stop"', 'null'))],
@@ -171,7 +171,7 @@ describe('an answer that is not what it should be is counted as bad', () => {
     expect(result.badReasons[reason]).toBeGreaterThan(0);
   });
 
-  test('the same answers, whole, are good', async () => {
+  test('the same answers are good if they are complete', async () => {
     const answers: [Partial<Load>, string][] = [
       [{}, unary(answerOf(1024))],
       [{ events: 2 }, stream(event('null') + event('"stop"') + usage + done)],
@@ -185,7 +185,7 @@ describe('an answer that is not what it should be is counted as bad', () => {
     }
   });
 
-  test('any split of the bytes gives the same verdict', async () => {
+  test('any split of the bytes gives the same result', async () => {
     const bytes = stream(event('null') + event('"stop"') + usage + done);
     const server = await startScripted((socket) => writeByteByByte(socket, bytes));
     const result = await run(makeLoad({ port: server.port, events: 2, seconds: 0.5 }));
@@ -261,7 +261,7 @@ describe.each(dialects)('a translated stream, %s,', (dialect) => {
     return result;
   };
 
-  test('is good when it is whole, and its text events are counted with their delay', async () => {
+  test('is good if it is complete, and its text events are counted with their delay', async () => {
     const result = await judged([whole.join('')], keep);
     expect(result).toMatchObject({ bad: 0 });
     expect(result.good).toBeGreaterThan(0);
@@ -276,7 +276,7 @@ describe.each(dialects)('a translated stream, %s,', (dialect) => {
     expect(result.good).toBeGreaterThan(0);
   });
 
-  test('is bad without any one of its events', async () => {
+  test('is bad if any of its events is missing', async () => {
     const result = await judged(whole.map((_, i) => whole.toSpliced(i, 1).join('')));
     expect(result.good).toBe(0);
     expect(result.bad).toBeGreaterThanOrEqual(whole.length);

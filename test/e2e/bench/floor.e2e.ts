@@ -41,7 +41,7 @@ describe('the floor relay', () => {
     expect(result.good).toBeGreaterThan(0);
   });
 
-  test('leaves the upstream when its client leaves', async () => {
+  test('leaves the upstream when its client disconnects', async () => {
     const client = { launcher: bench.launcher, program: bench.programs.client };
     // The window closes in the middle of every stream.
     const load = makeLoad({ port, model: 'paced-1000x20', events: 1000, connections: 3 });
@@ -49,7 +49,7 @@ describe('the floor relay', () => {
     await expect.poll(async () => (await readUpstreamStats(bench.upstream.port)).openStreams).toBe(0);
   });
 
-  test('runs as a process of its own and ends when reported', async () => {
+  test('runs as its own process and ends on a signal', async () => {
     const target = await floor.start({
       launcher: bench.launcher,
       upstream: bench.upstream,

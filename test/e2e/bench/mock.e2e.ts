@@ -22,7 +22,7 @@ async function post(body: string | Readable, path = '/v1/chat/completions') {
 }
 
 describe('the mock upstream', () => {
-  test('answers a unary model with 1053 bytes of valid JSON that tell how long the body was', async () => {
+  test('answers a unary model with 1053 bytes of valid JSON that contain the length of the body', async () => {
     const body = JSON.stringify({ model: 'unary', messages: [] });
     const answer = await post(body);
     const text = await answer.body.text();
@@ -84,7 +84,7 @@ describe('the mock upstream', () => {
     expect(answer.statusCode).toBe(status);
   });
 
-  test('says nothing to a waiting stream and forgets it when the caller leaves', async () => {
+  test('sends nothing to a waiting stream and forgets it when the caller disconnects', async () => {
     const controller = new AbortController();
     const waiting = request(`${origin()}/v1/chat/completions`, {
       method: 'POST',

@@ -16,7 +16,7 @@ test.each([
   ['cluster_unreachable', 'Kubernetes does not answer'],
   ['constructor', 'Try again'],
 ])(
-  'a sign-in by the issuer that failed with %s says so, and begins again for the page that was wanted',
+  'a failed sign-in by the issuer, with %s, is reported, and a new one leads to the wanted page',
   async (code, words) => {
     const page = await open(`/keys?state=Ready&signInError=${code}`, { isSignedOut: true });
     await page.getByRole('status').filter({ hasText: words }).waitFor();
@@ -27,13 +27,13 @@ test.each([
   },
 );
 
-test('a sign-in that failed beside a session leaves no word in its address', async () => {
+test('a failed sign-in during a session leaves no message in the address', async () => {
   const page = await open('/keys?signInError=sign_in_failed');
   await page.getByRole('table', { name: 'API keys' }).waitFor();
   expect(new URL(page.url()).search).toBe('');
 });
 
-test('the link of a laptop signs in a tab that is there already, and is in no address then', async () => {
+test('the link of a laptop signs in an open tab, and is then in no address', async () => {
   const page = await open('/', { mode: 'local', isSignedOut: true });
   await page.getByText('Open the link in the terminal').waitFor();
   const sent = page.waitForRequest(
@@ -46,7 +46,7 @@ test('the link of a laptop signs in a tab that is there already, and is in no ad
   expect(new URL(page.url()).hash).toBe('');
 });
 
-test('where somebody is signed in, the link of a laptop is left for another browser, and is in no address', async () => {
+test('during a session the link of a laptop is left for another browser, and is in no address', async () => {
   const page = await open('/keys#token=printed', { mode: 'local' });
   const sent: string[] = [];
   page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`));
@@ -81,7 +81,7 @@ test.each([
   expect(new URL(page.url()).hash).toBe('');
 });
 
-test('a link of a laptop signs nobody in on a cluster: anyone who sent it would see what is entered there', async () => {
+test('a link of a laptop signs nobody in on a cluster: its sender would see what is entered there', async () => {
   const sent: string[] = [];
   const page = await open('/keys/new', { isSignedOut: true });
   page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`));
@@ -107,7 +107,7 @@ async function fillName(page: Page, name: string): Promise<void> {
   await until(() => create.isEnabled());
 }
 
-test('a page of one person becomes that of another who has signed in in this browser', async () => {
+test('a page changes to the person that has signed in later in this browser', async () => {
   const page = await open('/keys?namespace=team-a');
   expect(await person(page)).toBe('ada');
   await signInElsewhere(page, 'bob, today');
@@ -121,7 +121,7 @@ test.each([
   ['a key', '/keys?namespace=team-a', 'ci-bot-0', 'Edit'],
   ['the list of keys', '/models?namespace=team-a', 'Keys', 'Create key'],
 ])(
-  'who has signed in again in another tab opens %s here, and may do there what they may',
+  'a person that has signed in again in another tab opens %s here, and has all rights there',
   async (_, path, link, action) => {
     const page = await open(path);
     await signInElsewhere(page, 'ada, again');
@@ -146,7 +146,7 @@ test.each(['visibilitychange', 'focus'])(
 test.each([
   ['nobody has signed in', 401],
   ['that is not known', 503],
-])('a tab that asks to sign in stays as it is where %s', async (_, status) => {
+])('a tab that asks to sign in stays unchanged if %s', async (_, status) => {
   const page = await open('/nothing');
   await page.locator('.person summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
@@ -160,7 +160,7 @@ test.each([
   expect(await page.getByRole('textbox', { name: 'Token' }).inputValue()).toBe('ada, today');
 });
 
-test('what was sent in the name of one person is not sent again in that of another', async () => {
+test('a request of one person is not sent again for another', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await fillName(page, 'adas');
   await signInElsewhere(page, 'bob, today');
@@ -188,7 +188,7 @@ async function holdLookUps(page: Page) {
   return state;
 }
 
-test('an answer from before that comes late does not undo a sign-in', async () => {
+test('a late answer of an earlier session does not undo a sign-in', async () => {
   const page = await open('/nothing', { isSignedOut: true });
   await page.getByRole('textbox', { name: 'Token' }).fill('ada, today');
   const lookUps = await holdLookUps(page);
@@ -205,7 +205,7 @@ test('an answer from before that comes late does not undo a sign-in', async () =
   expect(await page.getByRole('heading', { name: 'Sign in' }).count()).toBe(0);
 });
 
-test('where it is not known who is signed in, the page stays with what was typed', async () => {
+test('while the session is unknown, the page stays with the entered text', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await fillName(page, 'again');
   await signInElsewhere(page, 'ada, again');
@@ -221,7 +221,7 @@ test('where it is not known who is signed in, the page stays with what was typed
   await until(async () => (await page.getByPlaceholder('ci-bot').inputValue()) === '');
 });
 
-test('changes are followed on in the session of who has signed in again in another tab', async () => {
+test('live updates continue in the session of a new sign-in in another tab', async () => {
   const page = await open('/keys?namespace=team-a');
   await signInElsewhere(page, 'ada, again');
   await page.waitForRequest(/api\/watch/);
@@ -230,7 +230,7 @@ test('changes are followed on in the session of who has signed in again in anoth
 test.each([
   ['as ever', undefined],
   ['though they have signed in again in another tab', 'ada, again'],
-])('who signs out is signed out, %s', async (_, token) => {
+])('a sign-out works %s', async (_, token) => {
   const page = await open('/nothing');
   if (token !== undefined) await signInElsewhere(page, token);
   await page.locator('.person summary').click();
@@ -238,7 +238,7 @@ test.each([
   await page.getByText('You are signed out.').waitFor();
 });
 
-test('an answer from before that comes late does not tell who has signed out that their session has ended', async () => {
+test('a late answer of an earlier session does not replace the page after a sign-out', async () => {
   const page = await open('/nothing');
   const goOn = Promise.withResolvers<void>();
   await page.route('**/api/namespaces', async (route) => {
@@ -256,7 +256,7 @@ test('an answer from before that comes late does not tell who has signed out tha
   expect(await page.getByText('You are signed out.').count()).toBe(1);
 });
 
-test('a page for which something else answers than its server says so', async () => {
+test('a page gets an error that says so if another server answers for its own', async () => {
   const page = await open('/nothing');
   await page.route('**/api/session', (route) =>
     route.fulfill({ contentType: 'text/html', body: '<p>Pay here.' }),
@@ -268,7 +268,7 @@ test('a page for which something else answers than its server says so', async ()
   await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
 });
 
-test('a sign-in answered by something else than the server shows that, and can be repeated', async () => {
+test('a sign-in answered by another server shows that, and can be repeated', async () => {
   const page = await open('/nothing', { isSignedOut: true });
   await page.getByRole('textbox', { name: 'Token' }).fill('ada, today');
   await page.route('**/api/session', (route) =>
@@ -293,7 +293,7 @@ test.each([
     { contentType: 'text/html', body: '<p>Pay here.' },
     'The answer did not come from the dashboard',
   ],
-])('a failed sign-out is shown, where %s', async (_, answer, words) => {
+])('a failed sign-out is shown if %s', async (_, answer, words) => {
   const page = await open('/nothing');
   await page.route('**/api/session', (route) =>
     route.request().method() === 'DELETE' ? route.fulfill(answer) : route.continue(),
@@ -304,7 +304,7 @@ test.each([
   await page.getByText(words).waitFor();
 });
 
-test('who signs out while the line is cut learns that they may still be signed in, and can sign out again', async () => {
+test('a sign-out without a connection says that the session may be open, and can be repeated', async () => {
   const page = await open('/nothing');
   await page.route('**/api/**', (route) => route.abort());
   await page.locator('.person summary').click();
@@ -331,7 +331,7 @@ test('a sign-out without an answer is shown as failed after half a minute', asyn
   await page.getByText('The dashboard cannot be reached.').waitFor();
 });
 
-test('a page that does not learn who is signed in says so after half a minute', async () => {
+test('a page without an answer about its session says so after half a minute', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   const isAsked = Promise.withResolvers<void>();
@@ -343,7 +343,7 @@ test('a page that does not learn who is signed in says so after half a minute', 
   await page.getByText('The dashboard cannot be reached.').waitFor();
 });
 
-test('who has signed out sees nothing more, though it cannot be said how to sign in again', async () => {
+test('after a sign-out nothing is shown, though the ways to sign in are unknown', async () => {
   const page = await open('/nothing');
   await page.route('**/api/session', (route) =>
     route.request().method() === 'GET' ? route.abort() : route.continue(),
@@ -356,7 +356,7 @@ test('who has signed out sees nothing more, though it cannot be said how to sign
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
 });
 
-test('who signs out where somebody else has signed in ends no session of theirs, and the page becomes theirs', async () => {
+test('a sign-out does not end a session of another person, and the page changes to that person', async () => {
   const page = await open('/nothing');
   await signInElsewhere(page, 'bob, today');
   const ended: (string | undefined)[] = [];
@@ -370,7 +370,7 @@ test('who signs out where somebody else has signed in ends no session of theirs,
   expect(ended).toEqual(['csrf']);
 });
 
-test('a key that was not copied stays with who made it, until they let it go', async () => {
+test('a key that was not copied stays for its creator until it is dismissed', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await page.getByPlaceholder('ci-bot').fill('adas');
   await page.getByRole('button', { name: 'Create key' }).click();

@@ -44,7 +44,7 @@ async function enter(): Promise<(path: string) => Promise<Page>> {
   };
 }
 
-test('ten windows that are all seen show what they are about, and are answered', async () => {
+test('ten visible windows all show their data, and are answered', async () => {
   const open = await enter();
   for (let count = 0; count < 9; count += 1) await open(count % 2 === 0 ? '/providers' : '/keys');
   const last = await open('/keys');
@@ -55,7 +55,7 @@ test('ten windows that are all seen show what they are about, and are answered',
   expect(rig.streamCount()).toBe(STREAMS_MAX);
 });
 
-test('a window without a stream asks by itself, and follows when another one is closed', async () => {
+test('a window without a stream polls, and streams after another one is closed', async () => {
   const open = await enter();
   // Of two streams each.
   const other = await open('/providers');
@@ -82,7 +82,7 @@ test('a window without a stream asks by itself, and follows when another one is 
   await late.getByText('Katherine', { exact: true }).waitFor();
 });
 
-test('a tab that nobody sees holds no stream and keeps what it has; seen again, it shows what is there now', async () => {
+test('a hidden tab holds no stream and keeps its data; visible again, it shows the present data', async () => {
   const open = await enter();
   const tab = await open('/providers');
   await until(async () => rig.streamCount() === 2);

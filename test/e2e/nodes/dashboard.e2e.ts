@@ -73,7 +73,7 @@ async function signIn(): Promise<SignedIn> {
   return { cookie: cookie.join('; '), csrf };
 }
 
-test('both pods give the page, and nothing to anyone who is not signed in', async () => {
+test('both pods serve the page, and no data without a session', async () => {
   const page = await fetch(`${url}/keys`);
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<script')]);
   expect((await fetch(`${url}/api/session`)).status).toBe(401);
@@ -81,7 +81,7 @@ test('both pods give the page, and nothing to anyone who is not signed in', asyn
   expect(await cluster.mustKubectl(ready)).toBe('2');
 });
 
-test('a session is known to both pods; Kubernetes and the ledger answer the person in it', async () => {
+test('both pods accept a session; Kubernetes and the ledger answer its person', async () => {
   const { cookie } = await signIn();
   const keys = `/api/kube/apis/penstock.dev/v1alpha1/namespaces/${demoNamespace}/apikeys`;
   // Each on a connection of its own: the Service leads to one pod or the other.
@@ -96,7 +96,7 @@ test('a session is known to both pods; Kubernetes and the ledger answer the pers
   expect(await ask(keys.replace(demoNamespace, 'kube-system'))).toBe(403);
 });
 
-test('no pod has a token of its account, and the account may do nothing', async () => {
+test('no pod has a token of its account, and the account has no rights', async () => {
   const account = `--as=system:serviceaccount:${RELEASE_NAMESPACE}:${name}`;
   for (const what of [
     ['list', 'secrets'],

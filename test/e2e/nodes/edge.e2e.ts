@@ -40,7 +40,7 @@ const ways = [
 ] as const;
 const edgeWays = ways.slice(0, 2);
 
-test('the Gateway takes the HTTPRoute of the chart as it is', async () => {
+test('the Gateway accepts the HTTPRoute of the chart unchanged', async () => {
   const conditions = await cluster.mustKubectl([
     ...['get', 'httproute', 'penstock-gateway', ...inRelease],
     ...['-o', 'jsonpath={range .status.parents[*].conditions[*]}{.type}={.status} {end}'],
@@ -49,7 +49,7 @@ test('the Gateway takes the HTTPRoute of the chart as it is', async () => {
 });
 
 // Envoy ends an answer after 15 s where it learns nothing else: each of these takes longer.
-test.concurrent.each(ways)('by %s, the openai SDK has 50 words over 20 s, one by one', async (way, url) => {
+test.concurrent.each(ways)('by %s, the openai SDK gets 50 words over 20 s, one by one', async (way, url) => {
   const openai = new OpenAI({ baseURL: `${url()}/v1`, apiKey: key, maxRetries: 0 });
   const sentMs = performance.now();
   const stream = await openai.chat.completions.create({ model: 'slow', stream: true, messages });
@@ -91,7 +91,7 @@ test.concurrent.each(edgeWays)(
   },
 );
 
-test.concurrent('by an Ingress that does not have what the guide says, Envoy cuts the stream', async () => {
+test.concurrent('by an Ingress without the settings of the guide, Envoy cuts the stream', async () => {
   const sentMs = performance.now();
   const streaming = streamPieces(throughEdge(edgeHosts.httpRoute), 'slow', edgeHosts.plainIngress);
   await expect(streaming).rejects.toThrow('other side closed');

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.stop());
 
-test('each node is drained in turn: the budget holds, no request fails and no stream is cut', async () => {
+test('each node is drained in turn: the disruption budget holds, no request fails and no stream is cut', async () => {
   for (const node of cluster.nodeNames) {
     const load = await startLoad(cluster, `drain-${node}`, { key });
     const since = stopwatch();
@@ -46,7 +46,7 @@ test('each node is drained in turn: the budget holds, no request fails and no st
   }
 });
 
-test('a node is cut off for 60 s: from when that is known on, no request fails and no stream is cut, and it comes back by itself', async () => {
+test('a node is cut off for 60 s: after its detection no request fails and no stream is cut, and it recovers by itself', async () => {
   const [, node = ''] = cluster.nodeNames;
   await spread();
   const { cutOff, reconnect } = cluster.machine;
@@ -75,7 +75,7 @@ test('a node is cut off for 60 s: from when that is known on, no request fails a
   expect(begunBefore.cut).toBeLessThan(100);
 });
 
-test('every process but the gateways is killed once: no request fails and no stream is cut', async () => {
+test('every process except the gateways is killed once: no request fails and no stream is cut', async () => {
   const { servers, kubelet, containerd, proxy, killPod } = cluster.machine;
   const load = await startLoad(cluster, 'kills', { key });
   const all = [
@@ -97,7 +97,7 @@ test('every process but the gateways is killed once: no request fails and no str
   expect(figures).toMatchObject({ failed: 0, cut: 0, reasons: [] });
 });
 
-test('each gateway that is killed takes what it was doing with it, and nothing else', async () => {
+test('each killed gateway loses its own requests in flight, and nothing else', async () => {
   for (const pod of await podNames('gateway')) {
     const load = await startLoad(cluster, `killed-${pod}`, { key });
     const since = stopwatch();
@@ -115,7 +115,7 @@ test('each gateway that is killed takes what it was doing with it, and nothing e
   expect(await quiet.stop()).toMatchObject({ failed: 0, cut: 0, reasons: [] });
 });
 
-test('the API server is down for 5 minutes: no request fails, no stream is cut, and changes arrive when it is back', async () => {
+test('the API server is down for 5 minutes: no request fails, no stream is cut, and changes arrive after its return', async () => {
   const { apiserver } = cluster.machine.servers;
   const load = await startLoad(cluster, 'api-server', { key });
   await apiserver.kill();

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.stop());
 
-test('under load all pods that may be are there, and when it ends they go again: no request fails, no stream is cut', async () => {
+test('under load the maximum of pods runs, and afterwards the minimum: no request fails, no stream is cut', async () => {
   const replicas = await watchValue(cluster, 'replicas', [gateways, ...inRelease], '.spec.replicas');
   await awaitState(cluster, gateways, `jsonpath={.spec.replicas}=${fewest}`, 180);
 

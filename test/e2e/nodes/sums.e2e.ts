@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.stop());
 
-test(`${rounds} rolling restarts and a drain: every call of the provider is one record, to the token`, async () => {
+test(`after ${rounds} rolling restarts and a drain every call of the provider is one record, to the token`, async () => {
   const load = await startLoad(cluster, 'sums', { key, requestsPerSecond, streams });
   const before = new Set(await gatewayPods());
   const gone = new Set<string>();

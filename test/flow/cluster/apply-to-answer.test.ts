@@ -76,7 +76,7 @@ test('an applied model becomes Programmed, and every gateway streams it to the S
   expect(columns).toMatch(/bot +Serving +True +psk_…\w{4} /);
 });
 
-test('changes of routes in four lanes: every gateway serves each, Programmed is never true before, and true within a second', async () => {
+test('changes of routes in four lanes: every gateway serves each, and Programmed is true only then, within a second', async () => {
   const { gateways, plane } = installation();
   const conditions = await watchProgrammed(installation());
   const honouredMs: number[] = [];
@@ -121,7 +121,7 @@ test('changes of routes in four lanes: every gateway serves each, Programmed is 
   expect(quantile(reportedMs, 0.99)).toBeLessThan(1_000);
 }, 300_000);
 
-test('an upstream that does not answer the checks of the operator is reported, and asked last, before any call was lost', async () => {
+test('an upstream that fails the checks of the operator is reported, and asked last, before any call fails', async () => {
   const { apply, awaitCondition, gateways, plane } = installation();
   const ill = await startSimulator();
   const active = { interval: '5s', timeout: '1s', unhealthyThreshold: 1, healthyThreshold: 1 };

@@ -99,7 +99,7 @@ const programmedSchema = z.object({
     .refine((all) => all.some(({ type, status }) => type === 'Programmed' && status === 'True')),
 });
 
-test(`of ${2 * count + 1} objects applied at once, ${2 * count} come into service, and the one that is wrong says why`, async () => {
+test(`of ${2 * count + 1} objects applied at once, ${2 * count} serve, and the wrong one says why`, async () => {
   const { awaitCondition, gateways, plane } = installation;
   applied ??= applyAll();
   const [applyingMs, afterMs] = Object.values(await applied).map(Math.round);

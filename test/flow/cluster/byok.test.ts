@@ -68,7 +68,7 @@ async function untilUnresolved(reason: string): Promise<void> {
   await plane.mustKubectl(['wait', 'provider/own-models', '-n', 'team-a', ...wanted]);
 }
 
-test('the first manifest brings a model behind a private authority, served by every gateway', async () => {
+test('the first manifest serves a model behind a private authority at every gateway', async () => {
   const { apply, awaitCondition, gateways } = installation();
   await apply(namespaceOf('team-a'));
   await applyText(await example('provider.yaml'));
@@ -117,7 +117,7 @@ test('an authority replaced in its ConfigMap is trusted soon, and no request fai
   await awaitCondition('provider/own-models', 'Ready', 'team-a');
 }, 90_000);
 
-test('the second manifest leads all calls through the proxy, to which the key had to be bound too', async () => {
+test('the second manifest sends all calls through the proxy, to which the key is bound too', async () => {
   const { awaitCondition, gateways } = installation();
   const text = await example('proxy.yaml');
   const withoutConsent = text.replace(

@@ -44,7 +44,7 @@ test.each([
   ['ahead', 5 * minutes],
   ['behind', -5 * minutes],
 ])(
-  'an operator five minutes %s takes over and changes arrive; keys end at their second, and overlap as long as they should',
+  'an operator with a clock five minutes %s takes over and changes arrive; keys expire on the second, and overlaps have their length',
   async (which, shiftMs) => {
     const { apply, awaitCondition, gateways, plane } = installation();
     const traffic = startTraffic(gateways, importedKey('team-a', 'bot'), 'm');

@@ -107,7 +107,7 @@ test('while the pointer cannot be written, no change is Programmed, and afterwar
   }
 }, 120_000);
 
-test('while no shard can be written, a disabled key still stops: the pointer names it', async () => {
+test('while no shard can be written, a disabled key still stops, through the pointer', async () => {
   const { apply, awaitCondition, gateways, plane } = installation();
   await prepare();
   const quota = { namespace: tableNamespace, name: 'full' };
@@ -143,7 +143,7 @@ test('while no shard can be written, a disabled key still stops: the pointer nam
   await awaitCondition('apikey/two', 'Programmed', 'platform', 60);
 }, 120_000);
 
-test('a shard that was damaged by hand is mended by the leader that is there, before the next change', async () => {
+test('a shard that was damaged by hand is repaired by the present leader, before the next change', async () => {
   const { awaitCondition, gateways, operators, plane, startGateway } = installation();
   await prepare();
   const { shards } = await readManifest(plane);

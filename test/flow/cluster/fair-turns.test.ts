@@ -17,7 +17,7 @@ const simulator = useSimulator();
 const keyCount = Number(process.env.PENSTOCK_BULK_KEYS ?? 600);
 const routePath = '/apis/penstock.dev/v1alpha1/namespaces/few/modelroutes/chat';
 
-test('the edit of another tenant is Programmed before the keys are, and a key takes two writes', async () => {
+test('one edit of another tenant is Programmed before many keys, and a key takes two writes', async () => {
   const { apply, awaitCondition, plane } = installation();
   await apply(
     ...['many', 'few'].map((name) => namespaceOf(name)),

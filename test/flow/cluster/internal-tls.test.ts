@@ -201,7 +201,7 @@ test('a first install, and one whose authority is renewed under load, need no pl
   }
 }, 120_000);
 
-test('pods of a release without TLS are asked, and ask, in plain HTTP, through an upgrade and a rollback', async () => {
+test('during an upgrade and a rollback, pods of a release without TLS call and are called in plain HTTP', async () => {
   const installation = await startInstallation({ operators: 0, gateways: 1, hasLedger: true });
   try {
     await installation.startGateway(false);

@@ -275,7 +275,7 @@ test('the operator is killed before and after each write of a rotation: no reque
   expect(moments).toHaveLength(killedAt.length);
 }, 180_000);
 
-test('a Secret that is deleted is replaced at once: the old key stops, and an event says so', async () => {
+test('a deleted Secret is replaced at once: the old key stops, with an event', async () => {
   const { plane } = installation();
   const old = await issue('lost', { secret: { labels: { app: 'ci' } } });
   const { metadata } = await readKeySecret('lost');
@@ -302,7 +302,7 @@ test('a Secret that is deleted is replaced at once: the old key stops, and an ev
   expect(labels).toEqual({ 'penstock.dev/api-key': 'lost', team: 'a', theirs: '1' });
 }, 60_000);
 
-test('a key that was replaced by hand with something else is left as it is, and the status says the way out', async () => {
+test('a value written by hand into the Secret of a key stays, and the status says the remedy', async () => {
   const { plane } = installation();
   const old = await issue('changed', { rotation: { trigger: 'one' } });
   const value = JSON.stringify({ stringData: { apiKey: 'psk_mine' } });
@@ -323,7 +323,7 @@ test('a key that was replaced by hand with something else is left as it is, and 
   expect((await readKeySecret('changed')).data.apiKey).toBe('psk_mine');
 }, 60_000);
 
-test('retain: the Secret stays when the ApiKey goes, its key dead; an ApiKey of that name takes it up', async () => {
+test('retain: the Secret outlives its ApiKey without a working key; an ApiKey of that name adopts it', async () => {
   const { plane } = installation();
   const [kept, gone] = await Promise.all([issue('kept'), issue('gone')]);
   expect((await readKeySecret('kept')).metadata.ownerReferences).toHaveLength(1);
@@ -344,7 +344,7 @@ test('retain: the Secret stays when the ApiKey goes, its key dead; an ApiKey of 
   expect(await works(gone)).toEqual([401]);
 }, 90_000);
 
-test('a namespace that is deleted leaves nothing behind: no object, no key that works, no credential in the table', async () => {
+test('a deleted namespace leaves nothing: no object, no working key, no credential in the table', async () => {
   const { apply, awaitCondition, gateways, plane } = installation();
   const name = 'team-going';
   const credential = 'sk-of-a-team-that-goes';

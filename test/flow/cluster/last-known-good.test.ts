@@ -129,7 +129,7 @@ async function changeLeader(): Promise<void> {
   await next.process.line(/"leading"/);
 }
 
-test('wrong edits under traffic fail no request and block no others, also under a new leader; they leave when the time is over', async () => {
+test('wrong edits under traffic fail no request and block no others, also under a new leader; they leave service after the hour', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   const traffic = startTraffic(gateways, key, 'chat');
   await edit('modelroutes', 'chat', WRONG_ROUTE);
@@ -180,7 +180,7 @@ test('wrong edits under traffic fail no request and block no others, also under 
   for (const gateway of gateways) expect((await askGateway(gateway, key, 'chat')).status).toBe(200);
 }, 90_000);
 
-test('a deleted Secret stays in use for a while; one that is no longer shared stops at once', async () => {
+test('a deleted Secret stays in use for a while; one without its label stops at once', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   const traffic = startTraffic(gateways, key, 'borrowed');
   await plane.mustKubectl(['delete', 'secret', 'shared', '-n', 'team-a']);

@@ -64,7 +64,7 @@ const absent = new Set<string>([
 ]);
 const rows: readonly Metric[] = Object.values(operatorMetrics).filter(({ name }) => !absent.has(name));
 
-test.each(rows.map((row) => [row.name, row] as const))('%s is pulled, and arrives', (_, row) => {
+test.each(rows.map((row) => [row.name, row] as const))('%s is scraped, and arrives', (_, row) => {
   expectPulled(pulled, row);
   expectArrived(arrived, row);
 });
@@ -73,7 +73,7 @@ test('only metrics of its table arrive, and those of Node.js', () => {
   expect(unknownOf(operatorMetrics, arrived, pulled)).toEqual([]);
 });
 
-test('it says which service it is, and sends neither traces nor events', async () => {
+test('the operator names itself, and sends neither traces nor events', async () => {
   const resources = await collector.resources();
   expect(resources.length).toBeGreaterThan(0);
   for (const resource of resources) expect(resource).toMatchObject({ 'service.name': 'penstock-operator' });

@@ -31,7 +31,7 @@ const stormMs = 4_000;
 /** Sooner than any watch is made again. */
 const stormEveryMs = 200;
 
-test('operators and gateways are up, and a route is served', async () => {
+test('operators and gateways run, and a route is served', async () => {
   await installation().apply(
     namespaceOf('platform'),
     credentialSecret('platform', 'sim', simulator().url, 'sk-one'),

@@ -39,7 +39,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 }, 60_000);
 
-test('kubectl apply -f takes them as they are, and all become Ready', async () => {
+test('kubectl apply -f accepts them unchanged, and all become Ready', async () => {
   const { plane } = installation;
   const said = await plane.kubectl(['apply', '-f', manifests]);
   expect(said).toMatchObject({ code: 0, stderr: '' });
@@ -50,7 +50,7 @@ test('kubectl apply -f takes them as they are, and all become Ready', async () =
   }
 });
 
-test('every gateway answers as local mode does: listing, plain, streamed, failed over, refused', async () => {
+test('every gateway answers as local mode does: list, plain, streamed, after a failover, refused', async () => {
   const { plane, gateways } = installation;
   const secret = ['get', 'secret', 'quickstart-key', '-n', 'default', '-o', 'jsonpath={.data.apiKey}'];
   const clusterKey = Buffer.from(await plane.mustKubectl(secret), 'base64').toString();
@@ -61,7 +61,7 @@ test('every gateway answers as local mode does: listing, plain, streamed, failed
   for (const { url } of gateways) expect(await answersOf(url, clusterKey)).toEqual(wanted);
 });
 
-test('a drill proves the failover of a model at once, by hand, and when it fails says what to change', async () => {
+test('a drill by hand proves the failover of a model at once, and a failed one says what to change', async () => {
   const { plane, operators, gateways } = installation;
   const object = { kind: 'ModelRoute', namespace: 'default', name: 'drilled' };
   const drillOf = async (): Promise<NonNullable<ModelRouteStatus['drill']>> => {

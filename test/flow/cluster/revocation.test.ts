@@ -34,7 +34,7 @@ const lanes = 10;
 const manyCount = runs(50, 2);
 const names = Array.from({ length: keyCount }, (_, index) => `bot-${index}`);
 
-test(`a key that is disabled is refused by every gateway; ${keyCount} of them, ten at a time`, async () => {
+test(`a disabled key is refused by every gateway; ${keyCount} of them, ten at a time`, async () => {
   const { apply, awaitCondition, gateways, plane } = installation();
   await apply(
     ...['platform', 'team-a', 'team-b', 'team-c'].map((name) => namespaceOf(name)),
@@ -88,7 +88,7 @@ test(`a key that is disabled is refused by every gateway; ${keyCount} of them, t
   for (const gateway of gateways) expect(await statusOf(gateway, importedKey('team-a', 'bot-0'))).toBe(200);
 }, 120_000);
 
-test('one key by itself: no other revocation has to be waited for', async () => {
+test('a single revocation does not wait for another one', async () => {
   const { awaitCondition, gateways, operators, plane } = installation();
   const said = () => operators.flatMap(({ process }) => revocationsMs(process.stdout() + process.stderr()));
   const before = said().length;
@@ -133,7 +133,7 @@ test('kubectl delete --all takes effect at once, though it is every key of a nam
   );
 }, 60_000);
 
-test('an expiring key stops on the second at every gateway, whichever operator leads, and says so', async () => {
+test('an expiring key stops on the second at every gateway, whichever operator leads, and its status says so', async () => {
   const { apply, awaitCondition, gateways, plane } = installation();
   const inSeconds = (seconds: number) =>
     new Date(Math.ceil(Date.now() / 1_000 + seconds) * 1_000).toISOString().replace('.000', '');

@@ -88,7 +88,7 @@ test('a key that its tenant deleted is 401, though another tenant has imported i
   expect((await ask()).status).toBe(401);
 }, 60_000);
 
-test('it stays 401 under new operators that read only the cluster', async () => {
+test('it is still 401 under new operators that read only the cluster', async () => {
   const { operators, startOperator } = installation();
   await Promise.all(
     operators.map(async ({ process }) => {
@@ -101,7 +101,7 @@ test('it stays 401 under new operators that read only the cluster', async () => 
   expect((await ask()).status).toBe(401);
 }, 60_000);
 
-test('its own tenant applies it again, and it is 200 by that route; so it is under another name', async () => {
+test('applied again by its own tenant, also under another name, it is 200', async () => {
   const { apply } = installation();
   await apply(ownKey);
   await answersFrom('model-of-team-b');
@@ -112,7 +112,7 @@ test('its own tenant applies it again, and it is 200 by that route; so it is und
   expect(await acceptedOfThief()).toContain('DigestConflict');
 }, 60_000);
 
-test('a restored backup brings it back: the object has another UID and no status, and team-a asked first', async () => {
+test('restored from a backup it works for its own tenant: with another UID and no status, though team-a asked first', async () => {
   const { apply, awaitCondition, plane } = installation();
   const text = await plane.mustKubectl(['get', 'apikey/renamed', '-n', 'team-b', '-o', 'json']);
   const { apiVersion, kind, metadata, spec } = JSON.parse(text) as Record<string, object>;
@@ -131,7 +131,7 @@ test('a restored backup brings it back: the object has another UID and no status
   expect(await ask()).toEqual({ status: 200, model: 'model-of-team-b' });
 }, 60_000);
 
-test('the platform releases it with an annotation, which acts once: then another tenant has it', async () => {
+test('released by the platform with an annotation, which acts once, it works for the other tenant', async () => {
   const { plane } = installation();
   await remove('renamed');
   await isRefused();

@@ -82,7 +82,7 @@ describe('over the whole cluster', () => {
     losesRights: true,
   });
 
-  test('nothing is refused, and every right is used', async () => {
+  test('no call is refused, and every right is used', async () => {
     const events = await lived(installation());
     for (const account of accounts) {
       const asked = askedBy(account, events);
@@ -147,13 +147,13 @@ describe('over the whole cluster', () => {
       for (const verb of ['get', 'patch']) expect(await may(verb, `a-tenants-${role}`)).toBe('no');
   });
 
-  test('kubectl auth can-i --list of each account says what is committed', async () => {
+  test('kubectl auth can-i --list of each account shows the committed rights', async () => {
     const { plane } = installation();
     await expectRights(plane, 'cluster', accountRights);
     await expectRights(plane, 'tenants', await aggregatedRights(plane));
   });
 
-  describe('a rule that is taken away', () => {
+  describe('a removed rule', () => {
     beforeEach(async () => void (await lived(installation())), 60_000);
 
     test('stops the operator: no status is written, and the log names the missing right', async () => {
@@ -324,7 +324,7 @@ describe('over some namespaces', () => {
     losesRights: true,
   });
 
-  test('nothing is refused, every right is used, and every right is needed', async () => {
+  test('no call is refused, every right is used, and every right is needed', async () => {
     const events = await lived(installation());
     for (const account of accounts) {
       const asked = askedBy(account, events);
@@ -336,7 +336,7 @@ describe('over some namespaces', () => {
     }
   }, 60_000);
 
-  test('kubectl auth can-i --list of each account says what is committed', async () => {
+  test('kubectl auth can-i --list of each account shows the committed rights', async () => {
     await expectRights(installation().plane, 'namespaces', accountRights);
   });
 

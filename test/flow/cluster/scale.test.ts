@@ -47,7 +47,7 @@ const teamOf = (index: number) => teams[index % teams.length] ?? '';
 const caller = importedKey('team-0', 'imported-0');
 const model = 'penstock/m-0';
 
-test('ApiKeys and routes that an operator meets are one table, and all are programmed', async () => {
+test('ApiKeys and routes that exist when an operator starts become one table, and all are programmed', async () => {
   const { apply, gateways, operators, plane, startOperator } = installation();
   const census = await startCensus(plane);
   await apply(
@@ -102,7 +102,7 @@ test('ApiKeys and routes that an operator meets are one table, and all are progr
   ).toBeLessThan(15_000);
 }, 240_000);
 
-test('one changed key is one shard and the pointer, and no caller waits for the swap', async () => {
+test('one changed key writes one shard and the pointer, and no caller waits for the swap', async () => {
   const { gateways, operators, plane } = installation();
   const leader = await leaderOf(operators);
   const before = publishesOf(leader).length;
@@ -141,7 +141,7 @@ test('one changed key is one shard and the pointer, and no caller waits for the 
   expect(quantile(honouredMs, 1)).toBeLessThan(10_000);
 }, 120_000);
 
-test('a second look at everything, also by a new leader, writes nothing but leases and heartbeats', async () => {
+test('another compile of everything, also by a new leader, writes nothing but leases and heartbeats', async () => {
   const { operators, plane } = installation();
   const leader = await leaderOf(operators);
   const next = operators.find((operator) => operator !== leader);

@@ -100,7 +100,7 @@ afterAll(async () => {
 }, 60_000);
 
 describe.each(callers)('for %s', (caller) => {
-  test('every gateway lists what it may see and nothing else, and finds the same one by one', async () => {
+  test('every gateway lists exactly its visible models, and finds the same one by one', async () => {
     const seen = models
       .filter(([, , , seers]) => seers.some((name) => name === caller))
       .map(([model]) => model);
@@ -118,7 +118,7 @@ describe.each(callers)('for %s', (caller) => {
     }
   });
 
-  test('calls of a model of others get the answer of an unknown model; permitted calls use the credential of its owner', async () => {
+  test('a call to a model of another tenant gets the error of an unknown model; permitted calls use the credential of the owner', async () => {
     for (const path of ['/v1/chat/completions', '/v1/completions']) {
       for (const [model, owner, , , mayCall] of models) {
         const [gateway] = installation.gateways;
@@ -393,19 +393,22 @@ test.each([
   ],
   ['allowedNamespaces All', all, 'NotPermitted', /spec\.allowedNamespaces\.from All/],
   ['allowedNamespaces Selector', gold, 'NotPermitted', /spec\.allowedNamespaces\.from Selector/],
-] as const)('a tenant that asks for %s is refused, and says so', async (what, spec, reason, words) => {
-  const { apply, awaitCondition, gateways, plane } = installation;
-  const name = what.toLowerCase().replaceAll(' ', '-');
-  await apply(modelRoute('team-a', name, ['openai'], spec));
-  await awaitCondition(`modelroute/${name}`, 'Accepted=false', 'team-a');
-  expect(await columnsOf(plane, `modelroute/${name}`, 'team-a')).toMatch(new RegExp(`False .*${reason}`));
-  expect(await describedBy(plane, `modelroute/${name}`, 'team-a')).toMatch(words);
-  const model = 'model' in spec ? spec.model : name;
-  for (const gateway of gateways) {
-    for (const caller of owners)
-      expect((await call(gateway, '/v1/chat/completions', caller, model)).status).toBe(404);
-  }
-});
+] as const)(
+  'a tenant that asks for %s is refused, with a condition that says so',
+  async (what, spec, reason, words) => {
+    const { apply, awaitCondition, gateways, plane } = installation;
+    const name = what.toLowerCase().replaceAll(' ', '-');
+    await apply(modelRoute('team-a', name, ['openai'], spec));
+    await awaitCondition(`modelroute/${name}`, 'Accepted=false', 'team-a');
+    expect(await columnsOf(plane, `modelroute/${name}`, 'team-a')).toMatch(new RegExp(`False .*${reason}`));
+    expect(await describedBy(plane, `modelroute/${name}`, 'team-a')).toMatch(words);
+    const model = 'model' in spec ? spec.model : name;
+    for (const gateway of gateways) {
+      for (const caller of owners)
+        expect((await call(gateway, '/v1/chat/completions', caller, model)).status).toBe(404);
+    }
+  },
+);
 
 test('an editor of a Provider cannot redirect its credential, not even for a moment', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
@@ -450,7 +453,7 @@ test('an editor of a Provider cannot redirect its credential, not even for a mom
   expect(thief.connections().opened).toBe(0);
 });
 
-test('values of Secrets and issued keys are only in their Secrets and in credential shards', async () => {
+test('values of Secrets and issued keys are only in their Secrets and in the shards with credentials', async () => {
   const { apply, gateways, operators, plane } = installation;
   // Also where they are not in order.
   keys.mistyped = `${keys['team-a']}x`;

@@ -80,7 +80,7 @@ test('a limit by label holds in every gateway once the policy is Ready, for thes
   await remove('gold');
 });
 
-test('a range and a prefix are opened and taken back without a restart', async () => {
+test('a range and a prefix are opened and closed without a restart', async () => {
   const { plane } = installation;
   const pids = [...installation.operators, ...installation.gateways].map((one) => one.process.pid);
   const rights = { namespaces: { names: ['team-b'] }, egress: { allow: ['127.0.0.0/8'] } };
@@ -117,7 +117,7 @@ test('a range and a prefix are opened and taken back without a restart', async (
   expect([...installation.operators, ...installation.gateways].map((one) => one.process.pid)).toEqual(pids);
 });
 
-test('a namespace of the platform by a policy alone may share at kubectl apply too, until that policy goes', async () => {
+test('a namespace that a policy makes a platform namespace may share at kubectl apply too, until that policy is deleted', async () => {
   const { plane } = installation;
   const shared = {
     ...modelRoute('team-b', 'shared', ['own'], {
@@ -143,7 +143,7 @@ test('a namespace of the platform by a policy alone may share at kubectl apply t
   await until(isRefused);
 });
 
-test('a budget of a namespace that is used up is refused, and shows on the policy and on no key', async () => {
+test('a used-up namespace budget refuses calls, and shows on the policy and on no key', async () => {
   const { plane } = installation;
   await installation.apply(
     tenantPolicy('spend', {
@@ -196,7 +196,7 @@ test('a wrong edit shows on the policy, and the previous form stays in force', a
   expect(await answers('team-a')).toContain('rate_limit_exceeded');
 });
 
-test('a bound of the values holds before and while the Job makes an object of it; then the object counts', async () => {
+test('a limit in the values holds before and while the Job makes an object of it; then the object counts', async () => {
   const isRefused = (answer: unknown) => answer === 'insufficient_quota';
   await until(async () => (await answers('team-c')).every(isRefused));
   const job = await startPoliciesJob(installation);

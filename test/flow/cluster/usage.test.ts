@@ -68,7 +68,7 @@ afterAll(async () => {
   await simulator?.close();
 }, 60_000);
 
-test('a request shows in kubectl get apikeys, with what it cost and when it was', async () => {
+test('a request shows in kubectl get apikeys, with its cost and time', async () => {
   const { plane, operators } = installation;
   const dollars = await spendWith('team-a', 'busy');
   const rows = await until(async () => {
@@ -90,7 +90,7 @@ test('a request shows in kubectl get apikeys, with what it cost and when it was'
   expect(text).toMatch(/^penstock_operator_exhausted_keys \d/m);
 });
 
-test('a budget that is used up is reported by its condition and an event, and goes with a higher limit', async () => {
+test('a used-up budget is reported by its condition and an event, and ends with a higher limit', async () => {
   const { plane } = installation;
   await spendWith('team-a', 'limited');
   const limit = (dollars: string) =>
@@ -147,7 +147,7 @@ test('a namespace budget used up by one key rejects the next key at another gate
   expect(JSON.parse(refused.text).error.code, refused.text).toBe('insufficient_quota');
 });
 
-test('the ledger says of the budget of a namespace what is spent of it and beyond it at worst, to those who may read its keys', async () => {
+test('the ledger shows the spend of a namespace budget and its worst overshoot, to readers of the keys there', async () => {
   const { plane } = installation;
   const subject = { kind: 'ServiceAccount', namespace: 'team-b', name: 'ada' };
   await installation.apply(

@@ -9,7 +9,7 @@ const call = (startedAtMs: number, endedAtMs: number | undefined = startedAtMs +
   endedAtMs,
 });
 
-test('what opens the breaker, what was under way by then, and each that comes later', () => {
+test('waste is the calls that open the breaker, those in flight at that time, and each later one', () => {
   expect(judgeWaste([call(0), call(20), call(25), call(30), call(5_000), call(11_000)], breaker)).toEqual({
     untilOpen: 4,
     inFlight: 1,
@@ -18,7 +18,7 @@ test('what opens the breaker, what was under way by then, and each that comes la
   });
 });
 
-test('a breaker that never opens has no probes, and a call without an end opens none', () => {
+test('a breaker that never opens has no probes, and an unfinished call opens none', () => {
   expect(judgeWaste([call(0), call(20, undefined), call(9_000, undefined)], breaker)).toEqual({
     untilOpen: 3,
     inFlight: 0,
@@ -27,7 +27,7 @@ test('a breaker that never opens has no probes, and a call without an end opens 
   });
 });
 
-test('two probes at once have no pause between them to speak of', () => {
+test('two probes at once have no pause between them', () => {
   const { probes, leastPauseMs } = judgeWaste([call(0), call(1), call(2), call(100), call(101)], breaker);
   expect([probes, leastPauseMs]).toEqual([2, 88]);
 });

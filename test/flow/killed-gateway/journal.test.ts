@@ -11,7 +11,7 @@ const kills = 4;
 /** Far above what is stated, which the long form holds it to: a busy machine is slow to write. */
 const lossMs = 5_000;
 
-test(`${kills} times killed under load: no attempt is there twice, and only the latest are missing`, {
+test(`after ${kills} kills under load, no attempt is there twice, and only the latest are missing`, {
   timeout: 300_000,
 }, async () => {
   const seen = await runKilledGateway({ kills, random: makeRandom(8) });

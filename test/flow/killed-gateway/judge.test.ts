@@ -33,12 +33,12 @@ function callsOf(ages: Readonly<Record<string, readonly number[]>>) {
 
 const seen = { ...callsOf({}), killed: 1 };
 
-test('an attempt that is there twice', () => {
+test('finds an attempt that is there twice', () => {
   const records = [record('a', 1), record('b', 1), record('a', 1)];
   expect(judgeJournal({ ...seen, asked: [], records }).doubled).toEqual(['a.1']);
 });
 
-test('each attempt of a whole answer that is missing, the oldest first', () => {
+test('finds each attempt of a complete answer that is missing, the oldest first', () => {
   const verdict = judgeJournal({
     ...seen,
     asked: [asked('a', { attempts: 2 }), asked('b', { endedMs: 700 }), asked('c')],
@@ -47,7 +47,7 @@ test('each attempt of a whole answer that is missing, the oldest first', () => {
   expect([verdict.whole, verdict.lostAgesMs]).toEqual([3, [330, 30]]);
 });
 
-test('more records than calls were made, and other tokens than the provider counted', () => {
+test('finds more records than calls, and other tokens than the provider counted', () => {
   const verdict = judgeJournal({
     ...seen,
     ...callsOf({ 'user of a': [10] }),
@@ -61,7 +61,7 @@ test('more records than calls were made, and other tokens than the provider coun
   ]);
 });
 
-test('calls without a record: of each request by itself, and of those without a head the latest', () => {
+test('finds calls without a record: each by its request, and those without a head at the end', () => {
   const records = [record('a', 1), { ...record('b', 1), outcome: 'interrupted' as const }];
   const headless = (user: string) => asked('', { user, requestId: undefined, isWhole: false });
   const verdict = judgeJournal({

@@ -36,7 +36,7 @@ test.each(['sqlite', 'postgres'] as const)(
   },
 );
 
-test('of two with postgres the one that leads is killed: the other goes on within seconds, and every attempt is there once', async () => {
+test('after the leader of two with Postgres is killed, the other goes on within seconds, and every attempt is there once', async () => {
   const seen = await runKilledLeader({ plane: plane(), kills, random: makeRandom(7), postgres });
   expect(seen.failoverMs).toHaveLength(kills);
   expect(Math.max(...seen.failoverMs)).toBeLessThan(15_000);

@@ -36,7 +36,7 @@ const sumsOfOne: Sums = {
 const judge = (calls: readonly CallFacts[], records: readonly LedgerRecord[], sums = sumsOfOne) =>
   judgeSums(calls, records, sums, prices);
 
-test('one call and its record agree', () => {
+test('accepts a call and its record', () => {
   const verdict = judge([call], [record(1)]);
   const tokens = { input: 50, cached: 30, cacheWrite: 5, output: 7, reasoning: 3 };
   expect(verdict).toMatchObject({
@@ -46,13 +46,13 @@ test('one call and its record agree', () => {
   });
 });
 
-test('a call without a record, a record without a call, and one that is there twice', () => {
+test('finds a call without a record, a record without a call, and one that is there twice', () => {
   expect(judge([call, call], [record(1)]).unrecorded).toEqual([call]);
   expect(judge([call], [record(1), record(2)]).invented).toEqual([record(2)]);
   expect(judge([call, call], [record(1), record(1)]).doubled).toEqual(['a.1']);
 });
 
-test('an attempt whose provider was not there has no call', () => {
+test('accepts an attempt without a call if its provider was away', () => {
   const refused = record(1, { outcome: 'failed', failure: 'connect_refused' });
   expect(judge([call], [refused, record(2)])).toMatchObject({
     pairs: [{ record: { id: 'a.2' } }],
@@ -72,7 +72,7 @@ test.each([
   expect(judge([call], [record(1, more)]).pairs.map((pair) => pair.word)).toEqual([word]);
 });
 
-test('counts that nobody reported are no counts of the provider, and those that a message begins with are an estimate', () => {
+test('takes unreported counts for none, and counts at the start of a message for an estimate', () => {
   const begun = { ...call, tokens: { ...call.tokens, outputTokens: 0, isReported: false } };
   const words = (more: Partial<LedgerRecord>) => judge([begun], [record(1, more)]).pairs[0]?.word;
   const first = { usage: { ...usage, output: 1 }, isEstimated: true };
@@ -83,7 +83,7 @@ test('counts that nobody reported are no counts of the provider, and those that 
   expect(words({})).toBe('off');
 });
 
-test('a cost that is not that of its tokens, and a sum that is not that of its records', () => {
+test('finds a cost that does not fit its tokens, and a sum that does not fit its records', () => {
   expect(judge([call], [record(1, { costPicodollars: cost + 1 })]).otherCosts).toHaveLength(1);
   expect(judge([call], [record(1)], { ...sumsOfOne, output: 8 }).otherSums).toEqual(['output: 8, not 7']);
 });

@@ -50,7 +50,7 @@ async function makeScene(...existing: readonly string[]): Promise<Scene> {
   };
 }
 
-test('empty Secrets are filled, and a next leader finds what it needs', async () => {
+test('empty Secrets are filled, and the next leader uses them', async () => {
   const scene = await makeScene(...names);
   const first = await scene.keep();
   const written = await Promise.all(names.map(scene.read));
@@ -67,7 +67,7 @@ test('empty Secrets are filled, and a next leader finds what it needs', async ()
   expect(scene.said).toEqual(['info {"made":["authority","gateway","ledger"]}']);
 });
 
-test('without its Secret the error names it, once, and nothing is known', async () => {
+test('a missing Secret is named in one log line, and no certificate is used', async () => {
   const scene = await makeScene(ledgerSecretName('penstock'));
   const keeper = await scene.keep();
   expect(keeper.forGateways()).toBeUndefined();
@@ -77,7 +77,7 @@ test('without its Secret the error names it, once, and nothing is known', async 
   ]);
 });
 
-test('an authority that is taken out by hand is replaced, and trusted no more', async () => {
+test('an authority that was removed by hand is replaced, and no longer trusted', async () => {
   const scene = await makeScene(...names);
   const before = (await scene.keep()).forGateways();
   await plane().mustKubectl([

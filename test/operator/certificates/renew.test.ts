@@ -29,19 +29,19 @@ async function lookAt(moments: readonly number[], stored: Stored = nothing) {
   return { made, stored };
 }
 
-test('the first look makes an authority and what gateways and ledger show, and the next one nothing', async () => {
+test('the first run makes an authority and the certificates of gateways and ledger, and the next run nothing', async () => {
   const { made, stored } = await lookAt([0, minute]);
   expect(made).toEqual([['authority', 'gateway', 'ledger'], []]);
   expect(stored.trusted).toEqual([stored.authority?.certificate]);
 });
 
-test('a certificate is renewed with two thirds of its life left, by the same authority', async () => {
+test('a certificate is renewed after a third of its life, by the same authority', async () => {
   const { made, stored } = await lookAt([0, 29 * day, 31 * day]);
   expect(made).toEqual([['authority', 'gateway', 'ledger'], [], ['gateway', 'ledger']]);
   expect(stored.trusted).toHaveLength(1);
 });
 
-test('what a new authority signs is shown only after all trust it, and the former one goes last', async () => {
+test('a certificate of a new authority is used only after all trust it, and the old authority is removed last', async () => {
   const due = 366 * day;
   const first = await lookAt([0, 340 * day]);
   const announced = await lookAt([due, due + 9 * minute], first.stored);
@@ -66,7 +66,7 @@ test('after 40 days without an operator, a valid certificate waits until all tru
   expect(late.made).toEqual([['authority'], [], ['gateway', 'ledger']]);
 });
 
-test('an operator that was away for years makes all of it again', async () => {
+test('after years without an operator everything is made again', async () => {
   const first = await lookAt([0]);
   const late = await lookAt([800 * day], first.stored);
   expect(late.made).toEqual([['authority', 'gateway', 'ledger']]);
@@ -94,7 +94,7 @@ test('a key of another certificate is replaced', async () => {
   expect((await lookAt([minute], mixed)).made).toEqual([['gateway']]);
 });
 
-test('a certificate says for which names and for what it is, and by whose key it is signed', async () => {
+test('a certificate has its names, its usages and the key of its signer', async () => {
   const { stored } = await lookAt([0]);
   const authority = new X509Certificate(stored.authority?.certificate ?? '');
   const ledger = new X509Certificate(stored.leaves.ledger?.certificate ?? '');

@@ -36,8 +36,8 @@ const priced = known.flatMap(({ vendor, name, found }) =>
   ),
 );
 
-describe('against the calculation of the list itself', () => {
-  test('there is something to compare, of every vendor', () => {
+describe('compared with the calculation of the list itself', () => {
+  test('prices of every vendor are compared', () => {
     const count = (vendor: string) => priced.filter((one) => one.vendor === vendor).length;
     expect(vendors).toEqual(['openai', 'anthropic', 'google', 'openrouter', 'mistral']);
     expect(count('openai')).toBeGreaterThan(60);
@@ -90,7 +90,7 @@ describe('against the calculation of the list itself', () => {
     );
   });
 
-  test('every price of every name is the same for a plain call', () => {
+  test('a plain call costs the same at every price of every name', () => {
     for (const { vendor, name, fromMs, quote } of priced) {
       const [input, output] = [1000, 1000];
       const ours = 1000 * (quote.input + quote.output);
@@ -103,7 +103,7 @@ describe('against the calculation of the list itself', () => {
   });
 });
 
-test('what Anthropic takes for an hour in its cache is twice its input, as it documents', () => {
+test('an hour in Anthropic’s cache costs twice the input, as documented', () => {
   const quotes = priced.filter(
     ({ vendor, quote }) => vendor === 'anthropic' && quote.cacheWrite !== undefined,
   );
@@ -111,7 +111,7 @@ test('what Anthropic takes for an hour in its cache is twice its input, as it do
   for (const { name, quote } of quotes) expect(quote.cacheWriteHour, name).toBe(2 * quote.input);
 });
 
-describe('which entry counts', () => {
+describe('the entry for a model', () => {
   test.each([
     ['anthropic', 'claude-opus-4-5', 'claude-opus-4-5'],
     ['anthropic', 'claude-opus-4-5-20251101', 'claude-opus-4-5'],
@@ -151,7 +151,7 @@ describe('which entry counts', () => {
     for (const quote of quotes) expect(quote).toEqual({ unusable });
   });
 
-  test('the version reported is the one installed', () => {
+  test('the reported version is the installed one', () => {
     const folder = join(import.meta.dirname, '../../../node_modules', PRICE_CATALOG.name);
     const installed = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
     expect(PRICE_CATALOG.version).toBe(installed.version);
@@ -162,7 +162,7 @@ describe('an entry', () => {
   const quoteOf = (prices: ModelInfo['prices']) =>
     findModel([{ id: 'm', match: { equals: 'm' }, prices }], 'm')?.periods.map(({ quote }) => quote);
 
-  test('with tiers has every rate in each, where the tiers of its prices begin apart too', () => {
+  test('with tiers has every rate in each, also if the tiers of its prices begin apart', () => {
     const prices = {
       input_mtok: { base: 1, tiers: [{ start: 100, price: 2 }] },
       cache_read_mtok: 0.1,
@@ -196,7 +196,7 @@ describe('an entry', () => {
     expect(quoteOf(prices)).toEqual([{ unusable: expect.stringMatching(why) as unknown }]);
   });
 
-  test('whose price depends on the time of day is not known', () => {
+  test('with a price that depends on the time of day is not used', () => {
     const constraint = { type: 'time_of_date', start_time: '00:00:00Z', end_time: '12:00:00Z' } as const;
     expect(quoteOf([{ constraint, prices: { input_mtok: 1, output_mtok: 1 } }])).toBeUndefined();
   });
@@ -236,7 +236,7 @@ describe('a route', () => {
   const priceOf = (...parts: Parameters<typeof world>) =>
     compileOnce(world(...parts)).table.routes[0]?.targets[0]?.price;
 
-  test('without a price takes the list price, and says which', () => {
+  test('without a price takes the list price, and names it', () => {
     const snap = world([target({ upstreamModel: 'gpt-4o-2024-08-06' })]);
     const result = compileOnce(snap);
     expect(result.table.routes[0]?.targets[0]?.price).toEqual({
@@ -252,7 +252,7 @@ describe('a route', () => {
     });
   });
 
-  test('has with each target how much fits into its model, where the list knows it, whatever it costs', () => {
+  test('has the context length of each target, if the list knows it, whatever it costs', () => {
     const own = { currency: 'USD', inputPerMillion: '1', outputPerMillion: '1' };
     const targets = [
       target({ upstreamModel: 'gpt-4o-2024-08-06', pricing: own }),
@@ -262,7 +262,7 @@ describe('a route', () => {
     expect(route?.targets.map(({ contextLength }) => contextLength)).toEqual([128_000, undefined]);
   });
 
-  test('that states a price, for itself or for the target, keeps to it', () => {
+  test('with a price of its own, or of the target, keeps it', () => {
     const own = { currency: 'USD', inputPerMillion: '1', outputPerMillion: '1' };
     const listed = target({ upstreamModel: 'gpt-4o' });
     expect(priceOf([{ ...listed, pricing: own }])).toMatchObject({ source: 'target', input: 1_000_000 });
@@ -296,7 +296,7 @@ describe('a route', () => {
     ).toMatchObject({ source: 'catalog' });
   });
 
-  test('on a dated price has the one of the day, and another at the turn of it, though nothing else changed', () => {
+  test('on a dated price has the price of the day, and changes at midnight without an edit', () => {
     const compile = createCompiler(dated);
     const snap = world([target({ upstreamModel: 'dated' })]);
     const turnMs = Date.parse('2026-07-01T00:00:00Z');

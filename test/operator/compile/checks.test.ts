@@ -37,7 +37,7 @@ test.each(checks)('%s gives the reason of its name, which is documented', (name)
   expect(new Set(given)).toEqual(new Set([reason]));
 });
 
-test('every condition has a reason, and every reason a condition that exists', () => {
+test('every condition has a reason, and every reason has an existing condition', () => {
   const used = new Set(Object.values(REASONS).flatMap(({ conditions }) => conditions as readonly string[]));
   // These two have the reason of Ready.
   for (const type of ['Reconciling', 'Stalled']) used.add(type);

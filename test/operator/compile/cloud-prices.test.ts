@@ -254,7 +254,7 @@ test.each([
   expect(priced(at, model).message).toContain('set spec.pricing, or pricing at the target');
 });
 
-test('a model of the Gemini API costs what the list says, by its own name', () => {
+test('a model of the Gemini API has its list price, under its own name', () => {
   expect(priceOf({ type: 'Gemini' }, 'gemini-2.5-pro')).toMatchObject({
     input: 1_250_000,
     output: 10_000_000,
@@ -265,7 +265,7 @@ describe('provisioned capacity', () => {
   const arn = 'arn:aws:bedrock:us-east-1:1:provisioned-model/abc123';
   const spec = { pricing: { provisioned: true } };
 
-  test('costs nothing by the call, and is stated as that', () => {
+  test('costs nothing per call, and is marked as such', () => {
     expect(priceOf(bedrock('us-east-1'), arn, spec)).toEqual({ input: 0, output: 0, source: 'provisioned' });
     const atTarget = { targets: [target({ upstreamModel: arn, pricing: { provisioned: true } })] };
     expect(priceOf(bedrock('us-east-1'), arn, atTarget)).toMatchObject({ input: 0, source: 'provisioned' });
@@ -276,7 +276,7 @@ describe('provisioned capacity', () => {
     });
   });
 
-  test('has no amounts beside it, for they would never be charged', () => {
+  test('has no amounts beside it, since they would never apply', () => {
     const both = { pricing: { provisioned: true, inputPerMillion: '1', outputPerMillion: '1' } };
     const accepted = condition(
       compiled(bedrock('us-east-1'), arn, both),
@@ -288,7 +288,7 @@ describe('provisioned capacity', () => {
     expect(accepted.message).toContain('provisioned takes the place of all amounts');
   });
 
-  test('that is said not to be is no price', () => {
+  test('set to false is not a price', () => {
     const none = { pricing: { provisioned: false } };
     const accepted = condition(
       compiled(bedrock('us-east-1'), arn, none),

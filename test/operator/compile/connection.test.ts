@@ -180,14 +180,14 @@ describe('the authority', () => {
     expect(JSON.stringify(judged.result.verdicts)).not.toContain('sk-not-a-certificate');
   });
 
-  test('of a bundle in which one is expired is used all the same', () => {
+  test('of a bundle with one expired certificate is used', () => {
     const text = certificate(expired).cert + ca.cert;
     expect(judge({ spec: caRef(), configMaps: [{ ...caMap, data: { 'ca.crt': text } }] }).status).toBe(
       'True',
     );
   });
 
-  test('ends at its time, which the compile tells beforehand', () => {
+  test('expires at its time, which the compile announces', () => {
     const compile = createCompiler();
     const world = worldOf({ spec: caRef(), configMaps: [caMap] });
     const first = compile(world, NOW_MS);
@@ -276,7 +276,7 @@ describe('the client certificate', () => {
   });
 });
 
-describe('other rules for TLS', () => {
+describe('other TLS settings', () => {
   test('are in the entry if they are set', () => {
     const tls = { serverName: 'api.internal', minVersion: 'TLS13', insecureSkipVerify: true };
     expect(judge({ spec: { tls } }).entry?.tls).toEqual({
@@ -287,7 +287,7 @@ describe('other rules for TLS', () => {
     expect(judge({ spec: { tls: { minVersion: 'TLS12' } } }).entry?.tls).toEqual({});
   });
 
-  test('verification switched off: accepted, served, and shown as degraded', () => {
+  test('without verification: accepted, served, and shown as degraded', () => {
     const { result, entry, status } = judge({ spec: { tls: { insecureSkipVerify: true } } });
     expect([status, entry === undefined]).toEqual(['True', false]);
     const of = (type: 'Accepted' | 'Degraded') => condition(result, 'Provider', 'team-a/openai', type);
@@ -299,7 +299,7 @@ describe('other rules for TLS', () => {
     });
   });
 
-  test('on plain http they are refused, for they would do nothing', () => {
+  test('on plain http are refused, since they would have no effect', () => {
     const result = compileOnce(
       worldOf({ spec: { baseURL: 'http://models.example/v1', tls: {} }, hosts: ['http://models.example'] }),
     );
@@ -395,7 +395,7 @@ describe('the proxy', () => {
     expect(JSON.stringify(judged.result.verdicts)).not.toMatch(/w0rd/);
   });
 
-  test('at an address that the namespace may not reach is refused, and opened by the platform as any other', () => {
+  test('at a closed address is refused, and opened by the platform like any other', () => {
     const parts = { spec: { proxy: { url: 'http://10.1.2.3:3128' } } };
     expect(judge(parts)).toMatchObject({
       reason: 'EndpointNotAllowed',
@@ -426,7 +426,7 @@ describe('a key that the proxy could read', () => {
     expect(judge({ spec: { ...spec, proxy }, ...parts, hosts }).status).toBe('True');
   });
 
-  test('by nothing, for the public authorities vouch for the name: bound to the upstream it is enough', () => {
+  test('by nothing, with public authorities: the binding to the upstream is enough', () => {
     expect(judge({ spec: { proxy, tls: { minVersion: 'TLS13' } } }).status).toBe('True');
   });
 

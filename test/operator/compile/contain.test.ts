@@ -24,7 +24,7 @@ test.each([
   ['ApiKey', { apiKeys: [apiKey(), broken(apiKey())] }],
   ['Provider', { providers: [provider(), broken(provider())], secrets: [secret()] }],
   ['ModelRoute', { providers: [provider()], secrets: [secret()], modelRoutes: [route(), broken(route())] }],
-] as const)('of a broken %s that is reported, and every other one is in the table', (kind, parts) => {
+] as const)('an error in a broken %s is reported, and every other one is in the table', (kind, parts) => {
   const result = compileOnce(snapshot(parts));
   const { status, reason, message } = condition(result, kind, 'team-a/broken', 'Accepted');
   expect([status, reason]).toEqual(['False', 'Invalid']);
@@ -34,7 +34,7 @@ test.each([
   expect({ ApiKey: keys, Provider: providers, ModelRoute: routes }[kind]).toHaveLength(1);
 });
 
-test('an aborted run leaves no state: an object deleted in between is missing from the next table', () => {
+test('an aborted run leaves no state: an object that is deleted in between is missing from the next table', () => {
   const compile = createCompiler();
   const [one, two] = [apiKey({}, { name: 'one' }), apiKey({}, { name: 'two' })];
   const leaver = apiKey({ imports: [{ sha256: 'b'.repeat(64) }] }, { name: 'leaver' });

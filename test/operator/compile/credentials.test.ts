@@ -20,14 +20,14 @@ describe('the label', () => {
     ['false', { [LABEL]: 'false' }],
     ['in upper case', { [LABEL]: 'True' }],
     ['on another name', { 'penstock.dev/provider-credentials': 'true' }],
-  ])('%s: the Secret is not used, and the command that lends it is named', (_, labels) => {
+  ])('%s: the Secret is not used, and the message has the command that shares it', (_, labels) => {
     const { status, reason, message, result } = judge(undefined, { labels }, 'OpenAI');
     expect([status, reason]).toEqual(['False', 'SecretNotOptedIn']);
     expect(message).toContain(`kubectl -n team-a label secret openai ${LABEL}=true`);
     expect(JSON.stringify(result.table)).not.toContain('sk-upstream');
   });
 
-  test('of a Secret that is not shared, nothing else is reported: not its keys, not its hosts', () => {
+  test('of a Secret without consent is reported alone: neither keys nor hosts', () => {
     const { reason } = judge('https://a.example/v1', { labels: {}, data: {} });
     expect(reason).toBe('SecretNotOptedIn');
   });
@@ -107,7 +107,7 @@ describe('the host', () => {
     },
   );
 
-  test('what the command adds to the annotation is what then lets the value go', () => {
+  test('the annotation after the command of the message is accepted', () => {
     const url = 'http://a.example:8080/v1';
     const { message } = judge(url, bound('a.example'));
     const [, entry = ''] = /,'(\S+)'$/.exec(message) ?? [];
@@ -162,7 +162,7 @@ describe('the value', () => {
   });
 });
 
-test('headers are under the same conditions as keys', () => {
+test('headers have the same conditions as keys', () => {
   const headers = [{ name: 'X-A', valueFrom: { secretKeyRef: { name: 'other', key: 'key' } } }];
   const judgeHeader = (fields: Parameters<typeof secret>[0]) => {
     const secrets = [secret(), secret({ name: 'other', ...fields })];
@@ -213,7 +213,7 @@ describe('an internal address is refused in every spelling', () => {
 
   // Four decimal numbers are the only spelling that the schema knows: the API server refuses these already.
   const foreignSpellings = ['127.1', '2130706433', '0x7f000001', '0x7f.0.0.1', '0177.0.0.1'];
-  test.each(foreignSpellings)('%s, as no address at all', (host) => {
+  test.each(foreignSpellings)('%s is not an address', (host) => {
     const result = compileHost(host);
     const accepted = condition(result, 'Provider', 'team-a/openai', 'Accepted');
     expect(accepted).toMatchObject({ status: 'False', reason: 'Invalid' });
@@ -231,7 +231,7 @@ describe('an internal address is refused in every spelling', () => {
     return compileOnce(snapshot({ providers: [provider(spec)] }));
   }
 
-  test('what the platform opens for one namespace is open to that one alone', () => {
+  test('an address opened for one namespace is open to that namespace alone', () => {
     const spec = {
       type: 'OpenAICompatible',
       apis: ['ChatCompletions'],
@@ -257,20 +257,20 @@ describe('credentials of AWS', () => {
     return { result, ...condition(result, 'Provider', 'team-a/openai', 'ResolvedRefs') };
   }
 
-  test('are a credentials file as it is', () => {
+  test('are a credentials file, unchanged', () => {
     const { status, result } = judgeAws(file);
     expect(status).toBe('True');
     expect(result.table.providers[0]?.keys).toHaveLength(1);
   });
 
-  test('that are no such file are refused by the name of their key alone', () => {
+  test('in another form are refused with the name of their key alone', () => {
     const { status, reason, message } = judgeAws('AKIDEXAMPLE0123456:s3cr3t');
     expect([status, reason]).toEqual(['False', 'SecretValueInvalid']);
     expect(message).toContain('is not an AWS credentials file with one profile');
     expect(message).not.toContain('s3cr3t');
   });
 
-  test('are no key for a header', () => {
+  test('are not accepted for a header', () => {
     expect(judgeAws(file, 'ApiKey').reason).toBe('SecretValueInvalid');
   });
 });

@@ -10,12 +10,12 @@ import { apiSchema } from '../../../operator/resources/fields.ts';
 const target = (name: string, ...apis: (typeof apisInOrder)[number][]) => ({ name, apis });
 
 describe('a client dialect at a target', () => {
-  test('every dialect of the API has its name in the table, and its place in lists', () => {
+  test('every dialect of the API has a name and an order in the table', () => {
     expect([...apisInOrder].sort()).toEqual([...apiSchema.options].sort());
     expect(new Set(Object.values(dialectOfApi)).size).toBe(apiSchema.options.length);
   });
 
-  test.each(apisInOrder)('%s is native where the target speaks it, whatever else it speaks', (api) => {
+  test.each(apisInOrder)('%s is native if the target speaks it, whatever else it speaks', (api) => {
     const pairing = pairUp(api, target('main', ...apisInOrder), ['Tools', 'Vision']);
     expect(pairing).toMatchObject({ upstream: api, isNative: true, lost: [], refused: [], unmet: [] });
   });
@@ -47,16 +47,16 @@ describe('a client dialect at a target', () => {
   });
 });
 
-describe('the line about many pairs', () => {
+describe('the message about many pairs', () => {
   const names = Array.from({ length: 16 }, (_, at) => `${String(at).padStart(2, '0')}-${'x'.repeat(60)}`);
 
-  test('names four of many targets that are spoken to alike', () => {
+  test('names four of many targets with the same verdict', () => {
     const line = describePairings(names.map((name) => pairUp('Messages', target(name, 'Responses'), [])));
     expect(line).toContain(`${names[3]} and 12 more (Responses): translated`);
     expect(line).not.toContain(names[4]);
   });
 
-  test('stays short, and what is refused is not cut', () => {
+  test('stays short, and refused fields are not cut', () => {
     const pairings = names.flatMap((name, at) =>
       apisInOrder.map((api) => {
         // Each target differs from its neighbours, so that none stand together.
@@ -72,7 +72,7 @@ describe('the line about many pairs', () => {
 });
 
 describe('a type of provider', () => {
-  test('of Anthropic takes its key bare, in a header of its own, and speaks Messages', () => {
+  test('Anthropic sends its key bare, in its own header, and uses Messages', () => {
     expect(PROVIDER_TYPES.Anthropic).toMatchObject({
       baseUrl: 'https://api.anthropic.com/v1',
       apis: ['Messages'],

@@ -35,7 +35,7 @@ function read(name: string): { nowMs: number; snapshot: Snapshot } {
   };
 }
 
-describe('manifests in, table and verdicts out', () => {
+describe('manifests become a table and verdicts', () => {
   test('there are cases', () => {
     expect(names.length).toBeGreaterThanOrEqual(15);
   });
@@ -56,7 +56,7 @@ describe('manifests in, table and verdicts out', () => {
     expect(parseRoutingTable(JSON.parse(JSON.stringify(whole)))).toEqual(whole);
   });
 
-  test.each(names)('%s has a message with every condition that is not well', (name) => {
+  test.each(names)('%s has a message for every condition that is not good', (name) => {
     const { snapshot, nowMs } = read(name);
     for (const { conditions } of createCompiler()(snapshot, nowMs).verdicts) {
       for (const { status, message } of conditions) if (status !== 'True') expect(message).not.toBe('');

@@ -57,7 +57,7 @@ function after(changes: Partial<Snapshot>) {
   return { good, later: run({ ...GOOD, ...changes }) };
 }
 
-describe('stays as it was where', () => {
+describe('the last good form stays if', () => {
   test.each<[string, string, Partial<Snapshot>]>([
     ['the authority is gone', 'CANotFound', { configMaps: [] }],
     [
@@ -96,7 +96,7 @@ describe('stays as it was where', () => {
   });
 });
 
-describe('leaves at once, though a field is unknown, where', () => {
+describe('the Provider leaves service at once, despite an unknown field, if', () => {
   test.each<[string, readonly SecretRecord[]]>([
     ['the key is no longer for the host', [key(proxyEntry), tlsSecret(client), proxySecret()]],
     [
@@ -119,7 +119,7 @@ describe('leaves at once, though a field is unknown, where', () => {
     expect(after({ ...WRONG, secrets }).later.table).toMatchObject({ providers: [], credentials: [] });
   });
 
-  test('the proxy may not be reached any more', () => {
+  test('the proxy is no longer allowed', () => {
     const proxy = { url: 'http://10.1.0.1:3128' };
     const opened = (cidr: string): Partial<Snapshot> => ({
       platform: { ...GOOD.platform, egressAllow: [{ cidr, namespaces: ['*'] }] },

@@ -50,7 +50,7 @@ function compiled(
 const accepted = (result: CompileResult, namespaceName = 'team-a') =>
   condition(result, 'Provider', `${namespaceName}/openai`, 'Accepted');
 
-describe('the table says of a Provider without keys', () => {
+describe('a Provider without keys in the table', () => {
   test.each<[string, RawObject, Fields]>([
     ['by which identity it signs in', keyless('AWS'), { identity: 'AWS' }],
     [
@@ -82,7 +82,7 @@ describe('the table says of a Provider without keys', () => {
   });
 });
 
-test('access keys that take a role are the own of the namespace: they name no identity and need no right', () => {
+test('access keys with a role belong to the namespace: they need no right to an identity', () => {
   const keys = [{ name: 'main', secretRef: { name: 'openai', key: 'key' } }];
   const value = '[default]\naws_access_key_id = AKIAIOSFODNN7EXAMPLE\naws_secret_access_key = abc\n';
   const annotations = { 'penstock.dev/allowed-hosts': 'bedrock-runtime.us-east-1.amazonaws.com' };
@@ -92,7 +92,7 @@ test('access keys that take a role are the own of the namespace: they name no id
   expect(table.providers[0]?.settings).not.toHaveProperty('identity');
 });
 
-describe('a namespace that is none of the platform', () => {
+describe('a tenant namespace', () => {
   test.each<[string, RawObject, PlatformSettings]>([
     ['has a right to the cloud', ofTeam('AWS'), rights([{ type: 'AWS' }])],
     [
@@ -120,7 +120,7 @@ describe('a namespace that is none of the platform', () => {
       ofTeam('Azure', {}, { proxy: { url: 'http://proxy.example:3128' } }),
       rights([{ type: 'Azure' }]),
     ],
-  ])('is served where it %s', (_, object, platform) => {
+  ])('is served if it %s', (_, object, platform) => {
     const result = compiled(object, platform);
     expect(accepted(result)).toMatchObject({ status: 'True' });
     expect(result.table.providers).toHaveLength(1);
@@ -170,7 +170,7 @@ describe('a namespace that is none of the platform', () => {
       rights([{ type: 'GCP' }]),
       'spec.tls decides which server is trusted, and the identity of the gateway is sent to no such server for a tenant. Remove',
     ],
-  ])('is refused where it %s', (_, object, platform, words) => {
+  ])('is refused if it %s', (_, object, platform, words) => {
     const result = compiled(object, platform);
     expect(accepted(result)).toMatchObject({ status: 'False', reason: 'IdentityNotAllowed' });
     expect(accepted(result).message).toContain(words);
@@ -178,7 +178,7 @@ describe('a namespace that is none of the platform', () => {
   });
 });
 
-test('a right of all namespaces is one of those to come', () => {
+test('a right of all namespaces includes future ones', () => {
   const [spec] = createPolicyJudge(PLATFORM)([
     tenantPolicy({ namespaces: { selector: {} }, cloudIdentities: [{ type: 'AWS' }] }),
   ]).map((policy) => policy.spec);
@@ -186,7 +186,7 @@ test('a right of all namespaces is one of those to come', () => {
   expect(accepted(compiled(ofTeam('AWS'), platform))).toMatchObject({ status: 'True' });
 });
 
-describe('a Provider without keys whose present form is wrong', () => {
+describe('a Provider without keys in an invalid form', () => {
   const good = ofTeam('AWS', { aws: { roleARN: role } });
   const platform = rights([{ type: 'AWS', roles: [role] }]);
   const withGeneration = (object: RawObject, generation: number) => ({
@@ -204,7 +204,7 @@ describe('a Provider without keys whose present form is wrong', () => {
   test.each([
     ['a role that the namespace has no right to', { aws: { roleARN: `${role}-admin` } }],
     ['a field that is unknown', { aws: { roleARN: role }, bogus: true }],
-  ])('serves on in the form before: %s', (_, auth) => {
+  ])('serves its last good form: %s', (_, auth) => {
     expect(start()(edited(auth)).providers).toMatchObject([{ settings: { identity: 'AWS', roleArn: role } }]);
   });
 
@@ -226,13 +226,13 @@ describe('a Provider without keys whose present form is wrong', () => {
     }
   });
 
-  test('leaves service at once where the right is gone', () => {
+  test('leaves service at once if the right is gone', () => {
     expect(start()(edited({ bogus: true }), PLATFORM).providers).toEqual([]);
     expect(start()(withGeneration(good, 1), PLATFORM).providers).toEqual([]);
   });
 });
 
-describe('a key of type Azure is written as one word', () => {
+describe('a key of type Azure is stored as one text', () => {
   const keys = [{ name: 'main', secretRef: { name: 'openai', key: 'key' } }];
   const annotations = { 'penstock.dev/allowed-hosts': 'acme.openai.azure.com' };
   const app = ofTeam('Azure', { keys, azure: { tenantID, clientID } });
@@ -284,7 +284,7 @@ describe('a key of type Azure is written as one word', () => {
     expect(result.table.providers).toEqual([]);
   });
 
-  test('also while a form is held, as it is now', () => {
+  test('also while its last good form is held', () => {
     const run = startTerm();
     const at = (generation: number, fields: Fields, value: string) =>
       run(

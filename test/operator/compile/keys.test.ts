@@ -26,14 +26,14 @@ describe('an impossible time', () => {
   test.each([
     ['after the last of all', '+275760-09-13T00:00:00.000Z'],
     ['before the first', '-271821-04-20T00:00:00.000Z'],
-  ])('%s, written by hand into the Secret of a key, is as if it were not there', (_, time) => {
+  ])('%s, written by hand into the Secret of a key, is ignored', (_, time) => {
     const annotations = { 'penstock.dev/issued-at': time, 'penstock.dev/previous-not-after': time };
     const data = { apiKey: KEY, previousKey: KEY };
     const { verdicts } = issued({ annotations, data }, { rotation: { interval: '24h', overlap: '1h' } });
     expect(verdicts).toEqual(issued({ data }, { rotation: { interval: '24h', overlap: '1h' } }).verdicts);
   });
 
-  test('in the spec is reported as the last that can be written', () => {
+  test('in the spec is replaced by the latest possible one', () => {
     const { table, verdicts } = compileOnce(
       snapshot({ apiKeys: [apiKey({ expiresAt: '9999-12-31T23:59:59-23:59' })] }),
     );
@@ -58,13 +58,13 @@ describe('the end of a key', () => {
     expect(condition(result, 'ApiKey', 'team-a/bot', type).status).toBe('True');
   });
 
-  test('further away than a week, there is no condition, and gateways get the time', () => {
+  test('further away than a week causes no condition, and gateways get the time', () => {
     const result = compileOnce(snapshot({ apiKeys: [apiKey({ expiresAt: at(8 * DAY_MS) })] }));
     expect(result.table.keys[0]?.notAfterMs).toBe(NOW_MS + 8 * DAY_MS);
     expect(result.verdicts[0]?.conditions.map(({ type }) => type)).toEqual(['Accepted', 'Issued']);
   });
 
-  test('the earlier of the two ends holds', () => {
+  test('the earlier of two ends counts', () => {
     const imports = [
       { sha256: A, notAfter: at(DAY_MS) },
       { sha256: B, notAfter: at(3 * DAY_MS) },
@@ -73,7 +73,7 @@ describe('the end of a key', () => {
     expect(table.keys.map(({ notAfterMs }) => notAfterMs)).toEqual([NOW_MS + DAY_MS, NOW_MS + 2 * DAY_MS]);
   });
 
-  test('the compile says when it will give another answer', () => {
+  test('the compile announces the time of its next change', () => {
     const apiKeys = [
       apiKey({ expiresAt: at(10 * DAY_MS) }),
       apiKey({ expiresAt: at(DAY_MS), imports: [{ sha256: B }] }, { name: 'b' }),
@@ -85,7 +85,7 @@ describe('the end of a key', () => {
   });
 });
 
-describe('a key that was made elsewhere is recognised by the hint of', () => {
+describe('the hint of a key that was made elsewhere', () => {
   const entry = (sha256: string, hint: string | undefined, notAfterMs?: number) => ({
     sha256,
     ...(hint === undefined ? {} : { hint }),
@@ -109,14 +109,14 @@ describe('a key that was made elsewhere is recognised by the hint of', () => {
 });
 
 describe('a key in its Secret', () => {
-  test('works under its SHA-256; the key itself is nowhere', () => {
+  test('works by its SHA-256; the key itself is nowhere', () => {
     const result = issued();
     expect(result.table.keys.map(({ sha256 }) => sha256)).toEqual([hash('sha256', KEY)]);
     expect(condition(result, 'ApiKey', 'team-a/bot', 'Issued').reason).toBe('SecretCreated');
     expect(JSON.stringify(result)).not.toContain(KEY.slice(4, 40));
   });
 
-  test('of a long name is known by a label that Kubernetes takes', () => {
+  test('with a long name is found by a label that Kubernetes accepts', () => {
     const long = issued({}, {}, `${'n'.repeat(190)}`);
     expect(long.table.keys).toHaveLength(1);
     const [one, other] = ['x', 'y'].map((end) => issuedSecretLabelValue('n'.repeat(99) + end));
@@ -151,7 +151,7 @@ describe('a rotation', () => {
   const digests = (result: ReturnType<typeof issued>) =>
     new Map(result.table.keys.map(({ sha256, notAfterMs }) => [sha256, notAfterMs]));
 
-  test('the next key is in the table before anybody has it, and no version of the ApiKey', () => {
+  test('puts the next key into the table before anybody has it, and no version into the ApiKey', () => {
     const result = issued(
       { annotations: notes, data: { apiKey: KEY, nextApiKey: NEXT } },
       { rotation: { interval: '48h' } },
@@ -177,7 +177,7 @@ describe('a rotation', () => {
       spec,
     );
 
-  test('the previous key works until its end, which is not the end of the ApiKey', () => {
+  test('lets the previous key work until its own end, not that of the ApiKey', () => {
     const result = overlapping();
     expect(digests(result).get(hash('sha256', PREVIOUS))).toBe(NOW_MS + DAY_MS);
     expect(digests(result).get(hash('sha256', KEY))).toBeUndefined();
@@ -201,19 +201,19 @@ describe('a rotation', () => {
     expect(digests(overlapping(spec)).get(hash('sha256', PREVIOUS))).toBe(endMs);
   });
 
-  test('the one before is out at once without overlap, and past its end on every clock', () => {
+  test('without overlap removes the previous key at once, and past its end on every clock', () => {
     expect([...digests(overlapping({ rotation: { overlap: '0s' } })).keys()]).toEqual([hash('sha256', KEY)]);
     expect(overlapping({}, -599_999).verdicts[0]).toMatchObject({ versions: [{}, { state: 'Expired' }] });
     expect(digests(overlapping({}, -599_999)).size).toBe(2);
     expect(digests(overlapping({}, -600_000)).size).toBe(1);
   });
 
-  test('a trigger that waits for the end of an overlap says when it is acted on', () => {
+  test('with a trigger that waits for the end of an overlap says when it starts', () => {
     const { verdicts } = overlapping({ rotation: { trigger: 'two', overlap: '48h' } });
     expect(verdicts[0]).toMatchObject({ nextRotationAt: at(DAY_MS + 600_000) });
   });
 
-  test('one key under several names is one key', () => {
+  test('one key under several names counts once', () => {
     const data = { apiKey: KEY, nextApiKey: KEY, previousApiKey: KEY };
     const result = issued({ annotations: { ...notes, 'penstock.dev/previous-not-after': at(DAY_MS) }, data });
     expect([...digests(result).entries()]).toEqual([[hash('sha256', KEY), undefined]]);
@@ -247,14 +247,14 @@ describe('the owner of the Secret', () => {
   });
 });
 
-test('attributes that were stored by their old name still reach the table', () => {
+test('attributes that were stored under their old name still reach the table', () => {
   const old = compileOnce(snapshot({ apiKeys: [apiKey({ metadata: { app: 'ci' } })] }));
   const now = compileOnce(snapshot({ apiKeys: [apiKey({ attributes: { app: 'ci' } })] }));
   expect(old.table.keys[0]?.metadata).toEqual({ app: 'ci' });
   expect(old.table).toEqual(now.table);
 });
 
-test('a disabled key is out of the table, and an object being deleted too', () => {
+test('a disabled key is not in the table, nor an object that is being deleted', () => {
   expect(compileOnce(snapshot({ apiKeys: [apiKey({ disabled: true })] })).table.keys).toEqual([]);
   const leaving = apiKey({}, { deletionTimestamp: at(0) });
   expect(compileOnce(snapshot({ apiKeys: [leaving] }))).toMatchObject({ table: { keys: [] }, verdicts: [] });
@@ -269,14 +269,14 @@ test.each([
   ],
   ['of another namespace', {}, [{ namespace: 'team-b', limits: { requestsPerMinute: 60 } }], /^$/],
   ['of its own', { limits: { requestsPerMinute: 6 } }, [], /enforced by shares/],
-])('limits %s: Accepted says how exactly they are kept', (_, spec, tenantLimits, words) => {
+])('limits %s: Accepted says how exactly they are enforced', (_, spec, tenantLimits, words) => {
   const platform = { ...PLATFORM, tenantLimits };
   const result = compileOnce(snapshot({ apiKeys: [apiKey(spec)], platform }));
   expect(condition(result, 'ApiKey', 'team-a/bot', 'Accepted').message).toMatch(words);
   expect(result.table.settings.tenantLimits).toEqual(tenantLimits.length === 0 ? undefined : tenantLimits);
 });
 
-describe('labels and annotations for its Secret', () => {
+describe('labels and annotations for the Secret', () => {
   const degraded = (spec: object, metadataPrefixes?: readonly string[]) => {
     const platform = { ...PLATFORM, ...(metadataPrefixes === undefined ? {} : { metadataPrefixes }) };
     const apiKeys = [apiKey({ imports: undefined, ...spec })];
@@ -287,7 +287,7 @@ describe('labels and annotations for its Secret', () => {
     secret: { annotations: Object.fromEntries(names.map((name) => [name, 'x'])) },
   });
 
-  test('for other controllers are reported as not written, and the key works', () => {
+  test('of other controllers are reported as not written, and the key works', () => {
     expect(
       degraded(asking('app', 'replicator.example/replicate-to', 'argocd.example/tracking-id')),
     ).toMatchObject({
@@ -304,11 +304,11 @@ describe('labels and annotations for its Secret', () => {
     ['of app.kubernetes.io', asking('app.kubernetes.io/name'), undefined],
     ['with a prefix that the platform allows', asking('reloader.example/match'), ['reloader.example']],
     ['of an ApiKey that writes no Secret', { ...asking('a.example/b'), imports: [{ sha256: A }] }, undefined],
-  ])('%s are written, and nothing is said', (_, spec, prefixes) => {
+  ])('%s are written, without a message', (_, spec, prefixes) => {
     expect(degraded(spec, prefixes)).toBeUndefined();
   });
 
-  test('of a part of an allowed prefix are not allowed', () => {
+  test('with a part of an allowed prefix are not allowed', () => {
     expect(degraded(asking('evil.reloader.example/match'), ['reloader.example'])?.reason).toBe(
       'MetadataNotAllowed',
     );
@@ -319,7 +319,7 @@ describe('two ApiKeys with one key', () => {
   const old = apiKey({}, { name: 'old', creationTimestamp: '2026-01-01T00:00:00Z' });
   const young = apiKey({}, { name: 'young', namespace: 'team-b', creationTimestamp: '2026-02-01T00:00:00Z' });
 
-  test('the older keeps working, the younger is refused, both get a condition, and neither message names the other', () => {
+  test('the older one keeps working, the younger one is refused, both get a condition, and neither message names the other', () => {
     const result = compileOnce(snapshot({ apiKeys: [young, old] }));
     expect(result.table.keys.map(({ id }) => id)).toEqual(['team-a/old']);
     expect(condition(result, 'ApiKey', 'team-a/old', 'Accepted').status).toBe('True');
@@ -334,12 +334,12 @@ describe('two ApiKeys with one key', () => {
   test.each([
     ['disabled', { disabled: true }],
     ['expired', { expiresAt: at(-600_000) }],
-  ])('a key that its older owner had %s does not come back to life through the younger', (_, spec) => {
+  ])('a key that its older owner had %s does not work again through the younger one', (_, spec) => {
     const off = apiKey(spec, { name: 'old', creationTimestamp: '2026-01-01T00:00:00Z' });
     expect(compileOnce(snapshot({ apiKeys: [young, off] })).table.keys).toEqual([]);
   });
 
-  describe('of which the younger is in service when the older comes to ask for its key', () => {
+  describe('an older ApiKey asks for the key of a younger one in service', () => {
     const oldWith = (...digests: string[]) =>
       apiKey(
         { imports: digests.map((sha256) => ({ sha256 })) },
@@ -352,7 +352,7 @@ describe('two ApiKeys with one key', () => {
     const served = ({ table }: CompileResult) => table.keys.map(({ sha256, id }) => `${id} ${sha256}`).sort();
     const youngServes = `team-b/young ${A}`;
 
-    test('it keeps the key, both get a condition, and neither message names the other', () => {
+    test('the younger one keeps the key, both get a condition, and neither message names the other', () => {
       const run = startTerm();
       run(before);
       const result = run(asking);
@@ -369,12 +369,12 @@ describe('two ApiKeys with one key', () => {
       expect(served(run(asking))).toEqual([youngServes]);
     });
 
-    test('it keeps the key under another leader too, which has only the table', () => {
+    test('the younger one keeps the key under another leader too, which has only the table', () => {
       const found = startTerm()(before).table;
       expect(served(startTerm(0, found)(asking))).toEqual([youngServes]);
     });
 
-    test('it keeps the key that it served, and gets no key that is new to both', () => {
+    test('the younger one keeps the served key, and gets no key that is new to both', () => {
       const run = startTerm();
       run(before);
       const imports = [{ sha256: A }, { sha256: C }];
@@ -385,20 +385,23 @@ describe('two ApiKeys with one key', () => {
     test.each([
       ['deleted', []],
       ['disabled', [youngWith({ disabled: true })]],
-    ])('where it is %s, the key works for nobody, and comes back for its namespace alone', (_, rest) => {
-      const run = startTerm();
-      run(before);
-      run(asking);
-      const after = run(snapshot({ apiKeys: [oldWith(A), ...rest] }));
-      expect(served(after)).toEqual([]);
-      expect(condition(after, 'ApiKey', 'team-a/old', 'Accepted')).toMatchObject({
-        reason: 'DigestConflict',
-        message: expect.stringMatching(/this namespace can never use/),
-      });
-      expect(served(run(asking))).toEqual([youngServes]);
-    });
+    ])(
+      'if the younger one is %s, the key works for nobody, and returns for its namespace alone',
+      (_, rest) => {
+        const run = startTerm();
+        run(before);
+        run(asking);
+        const after = run(snapshot({ apiKeys: [oldWith(A), ...rest] }));
+        expect(served(after)).toEqual([]);
+        expect(condition(after, 'ApiKey', 'team-a/old', 'Accepted')).toMatchObject({
+          reason: 'DigestConflict',
+          message: expect.stringMatching(/this namespace can never use/),
+        });
+        expect(served(run(asking))).toEqual([youngServes]);
+      },
+    );
 
-    test('where it is renamed, the key goes on under the new name, whichever is applied first', () => {
+    test('if the younger one is renamed, the key works under the new name, whichever is applied first', () => {
       const renamed = apiKey({}, { name: 'renamed', namespace: 'team-b', creationTimestamp: at(0) });
       const renamedServes = [`team-b/renamed ${A}`];
       const run = startTerm();

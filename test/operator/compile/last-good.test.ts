@@ -72,7 +72,7 @@ function verdictOn(kind: Verdict['kind'], { verdicts }: CompileResult, name?: st
   return found;
 }
 
-test('the form that stays is that of the table in use, also where nothing but a Secret was another since', () => {
+test('the form that stays is that of the table in use, also if only a Secret has changed since', () => {
   const run = startTerm();
   run(GOOD);
   const rotated = apply(GOOD, withSecret({ data: { key: 'sk-new' } }));
@@ -81,7 +81,7 @@ test('the form that stays is that of the table in use, also where nothing but a 
   expect(table.credentials.map(({ value }) => value)).toEqual(['sk-new']);
 });
 
-describe('the last good form stays where', () => {
+describe('the last good form stays if', () => {
   test.each<[string, 'Provider' | 'ModelRoute', string, ...Change[]]>([
     ['a field is unknown', 'Provider', 'Invalid', editProvider(BAD)],
     ['its Secret is gone', 'Provider', 'SecretNotFound', () => ({ secrets: [] })],
@@ -182,7 +182,7 @@ const platformsOwn: Change = ({ platform }) => ({
 });
 const nobodysOwn: Change = ({ platform }) => ({ platform: { ...platform, platformNamespaces: [] } });
 
-describe('it leaves at once where', () => {
+describe('it leaves service at once if', () => {
   test.each<[string, 'Provider' | 'ModelRoute', Change, ...Change[]]>([
     ['it is suspended', 'Provider', nothing, editProvider({ suspended: true })],
     ['it is suspended and wrong', 'Provider', nothing, editProvider({ ...BAD, suspended: true })],
@@ -279,7 +279,7 @@ describe('it leaves at once where', () => {
     expect(later.verdicts.filter(({ held }) => held !== undefined)).toEqual([]);
   });
 
-  test('a Provider of another namespace allows it no more, and the route is wrong', () => {
+  test('a Provider of another namespace withdraws its permission, and the route is wrong', () => {
     const shared = apply(
       GOOD,
       (all) => ({
@@ -295,7 +295,7 @@ describe('it leaves at once where', () => {
     expect(run(apply(wrong, editProvider({ allowedNamespaces: { from: 'Same' } }))).table.routes).toEqual([]);
   });
 
-  test('and what a route allows others is withdrawn, though it is wrong', () => {
+  test('a route withdraws its permission for others, though it is wrong', () => {
     const run = startTerm();
     const shared = apply(GOOD, platformsOwn, editRoute({ allowedNamespaces: { from: 'All' } }));
     expect(run(shared).table.routes[0]?.sharedWith).toBe('*');
@@ -304,17 +304,17 @@ describe('it leaves at once where', () => {
   });
 });
 
-describe('while it is held', () => {
+describe('during the hour', () => {
   const wrong = apply(GOOD, editProvider(BAD), editRoute(BAD));
 
-  test('a new value in its Secret goes out', () => {
+  test('a new value of its Secret is used', () => {
     const run = startTerm();
     run(GOOD);
     const { table } = run(apply(wrong, withSecret({ data: { key: 'sk-rotated' } })));
     expect(table.credentials.map(({ value }) => value)).toEqual(['sk-rotated']);
   });
 
-  test('it leaves when the hour is over, and not before; looking again does not begin another hour', () => {
+  test('it leaves service after an hour, and not before; another run does not extend the hour', () => {
     const run = startTerm();
     run(GOOD);
     run(wrong);
@@ -326,7 +326,7 @@ describe('while it is held', () => {
     expect(run(wrong, NOW_MS + HOUR_MS + 1).table.providers).toEqual([]);
   });
 
-  test('another wrong edit does not begin another hour; a right one ends it', () => {
+  test('another wrong edit does not extend the hour; a right one ends it', () => {
     const run = startTerm();
     run(GOOD);
     run(wrong);
@@ -338,7 +338,7 @@ describe('while it is held', () => {
     expect(verdictOn('Provider', later).held).toMatchObject({ sinceMs: NOW_MS + 180_000 });
   });
 
-  test('no other route takes its id while it serves, be it older or younger; then the oldest has it', () => {
+  test('no other route gets its id while it serves, older or younger; then the oldest one gets it', () => {
     const claiming =
       (creationTimestamp: string): Change =>
       ({ modelRoutes }) => ({
@@ -373,13 +373,13 @@ describe('while it is held', () => {
     expect(table.routes).toEqual(good.table.routes);
   });
 
-  test('with no time to hold, nothing is', () => {
+  test('with a holding time of 0 nothing is held', () => {
     const run = startTerm(0);
     run(GOOD);
     expect(run(wrong).table.providers).toEqual([]);
   });
 
-  test('what was never good is left out', () => {
+  test('an object that was never good is left out', () => {
     const { table } = startTerm()(wrong);
     expect(table.providers).toEqual([]);
   });
@@ -392,7 +392,7 @@ const anyEdit = fc.oneof(
   fc.record({ what: fc.constant('secret'), isBad: fc.boolean(), weight: fc.constant(0) }),
 );
 
-test('after any edits, wrong objects serve in their last good form, and all others as if those did not exist', () => {
+test('after any edits, wrong objects serve their last good form, and all others as without them', () => {
   fc.assert(
     fc.property(fc.array(anyEdit, { minLength: 1, maxLength: 8 }), (edits) => {
       const run = startTerm();

@@ -71,7 +71,7 @@ test('routes of one tenant that serve the same ids are not compared with each ot
 const soonMs = 30_000;
 
 describe('ten thousand objects of one tenant', () => {
-  test('that are routes with the same ids are compiled soon, and so is what changes beside them', {
+  test('that are routes with the same ids are compiled quickly, and so are changes beside them', {
     timeout: soonMs,
   }, () => {
     const modelRoutes = Array.from({ length: many }, (_, index) =>
@@ -90,7 +90,9 @@ describe('ten thousand objects of one tenant', () => {
     expect(compiled.routes).toBe(1);
   });
 
-  test('that are keys of one digest, or of one Secret, come and go soon', { timeout: soonMs }, () => {
+  test('that are keys of one digest, or of one Secret, are added and removed quickly', {
+    timeout: soonMs,
+  }, () => {
     const sha256 = 'a'.repeat(64);
     const apiKeys = Array.from({ length: many }, (_, index) =>
       index % 2 === 0

@@ -45,20 +45,20 @@ function secondRun(change: (before: Snapshot) => Snapshot, laterMs = 0) {
 const replace = <T>(list: readonly T[], index: number, item: T) =>
   list.map((old, at) => (at === index ? item : old));
 
-describe('in a second run is looked at', () => {
+describe('a second run compiles', () => {
   test('everything, if it is the first', () => {
     expect(createCompiler()(world(), NOW_MS).compiled).toEqual({ providers: 4, routes: 4, keys: 20 });
   });
 
-  test('nothing, if nothing changed', () => {
+  test('nothing if nothing changed', () => {
     expect(secondRun((before) => ({ ...before }))).toEqual({ providers: 0, routes: 0, keys: 0 });
   });
 
-  test('nothing, if only time went by', () => {
+  test('nothing if only time passed', () => {
     expect(secondRun((before) => before, 3_600_000)).toEqual({ providers: 0, routes: 0, keys: 0 });
   });
 
-  test('nothing, if settings and namespaces say the same in new objects', () => {
+  test('nothing if new objects have the same settings and namespaces', () => {
     const same = (before: Snapshot) => ({
       ...before,
       platform: { ...PLATFORM },
@@ -67,7 +67,7 @@ describe('in a second run is looked at', () => {
     expect(secondRun(same)).toEqual({ providers: 0, routes: 0, keys: 0 });
   });
 
-  test('one key, if one key changed', () => {
+  test('one key if one key changed', () => {
     const changed = apiKey({ imports: [{ sha256: sha(999) }] }, { name: 'key-7' });
     expect(secondRun((before) => ({ ...before, apiKeys: replace(before.apiKeys, 7, changed) }))).toEqual({
       providers: 0,
@@ -76,13 +76,13 @@ describe('in a second run is looked at', () => {
     });
   });
 
-  test('one key, if one came or went', () => {
+  test('one key if one was added or removed', () => {
     const added = apiKey({ imports: [{ sha256: sha(999) }] }, { name: 'key-new' });
     expect(secondRun((before) => ({ ...before, apiKeys: [added, ...before.apiKeys] })).keys).toBe(1);
     expect(secondRun((before) => ({ ...before, apiKeys: before.apiKeys.slice(1) })).keys).toBe(0);
   });
 
-  test('one key, if that one expired', () => {
+  test('one key if it expired', () => {
     const expiring = (before: Snapshot) => ({
       ...before,
       apiKeys: replace(
@@ -101,7 +101,7 @@ describe('in a second run is looked at', () => {
     expect([later.compiled.keys, later.table.keys.length]).toEqual([1, 19]);
   });
 
-  test('a provider and the routes on it, if its Secret changed', () => {
+  test('a provider and its routes if its Secret changed', () => {
     const changed = secret({ namespace: 'team-b', data: { key: 'sk-new' } });
     expect(secondRun((before) => ({ ...before, secrets: replace(before.secrets, 1, changed) }))).toEqual({
       providers: 1,
@@ -110,7 +110,7 @@ describe('in a second run is looked at', () => {
     });
   });
 
-  test('every key that looks for a Secret, if that one came', () => {
+  test('every key that waits for a Secret if that was created', () => {
     const compile = createCompiler();
     const seekers = ['one', 'two'].map((name) => ({
       ...apiKey({}, { name }),
@@ -125,7 +125,7 @@ describe('in a second run is looked at', () => {
     expect(result).toEqual(fresh);
   });
 
-  test('nothing, if an unreferenced Secret changed', () => {
+  test('nothing if an unreferenced Secret changed', () => {
     const other = secret({ name: 'unrelated' });
     expect(secondRun((before) => ({ ...before, secrets: [...before.secrets, other] }))).toEqual({
       providers: 0,
@@ -145,7 +145,7 @@ describe('in a second run is looked at', () => {
     });
   });
 
-  test('the loser of an id too, if a winner came', () => {
+  test('the loser of an id too if a winner was added', () => {
     const older = route({}, { name: 'older', creationTimestamp: '2020-01-01T00:00:00Z' });
     const withAges = (before: Snapshot) => ({ ...before, modelRoutes: [...before.modelRoutes, older] });
     const compile = createCompiler();

@@ -51,7 +51,7 @@ function reported({ verdicts }: CompileResult, name: string, type: string): stri
   return condition === undefined ? 'absent' : `${condition.status} ${condition.reason}: ${condition.message}`;
 }
 
-describe('an older route that comes to ask for the id of a younger one that works', () => {
+describe('an older route that asks for the id of a younger one in service', () => {
   const before = worldWith(older(), younger());
   const asking = worldWith(older({ aliases: ['b'] }), younger());
 
@@ -79,14 +79,14 @@ describe('an older route that comes to ask for the id of a younger one that work
     expect(startTerm(HOUR_MS, found)(unseen).table).toEqual(found);
   });
 
-  test('does not get it by being broken so far: what never served has nothing to keep', () => {
+  test('does not get it with an earlier broken form: a form that never served has no claim', () => {
     const run = startTerm();
     const wasBroken = older({ model: 'b', bogus: true });
     expect(idsOf(run(worldWith(wasBroken, younger())))).toEqual(['team-a/younger b']);
     expect(idsOf(run(worldWith(older({ model: 'b' }), younger())))).toEqual(['team-a/younger b']);
   });
 
-  test('goes out of service itself when the hour of its last good form is over; the younger one stays', () => {
+  test('leaves service when the hour of its last good form is over; the younger one stays', () => {
     const run = startTerm();
     run(before);
     run(asking);
@@ -100,14 +100,14 @@ describe('an older route that comes to ask for the id of a younger one that work
       worldWith(older({ aliases: ['b'] }), younger({ suspended: true })),
       ['team-a/older a b'],
     ],
-  ])('has it at once when the younger one %s', (_, then, served) => {
+  ])('gets it at once if the younger one %s', (_, then, served) => {
     const run = startTerm();
     run(before);
     run(asking);
     expect(idsOf(run(then))).toEqual(served);
   });
 
-  test('has it at once when the younger one does without its alias', () => {
+  test('gets it at once if the younger one gives up its alias', () => {
     const run = startTerm();
     run(worldWith(older(), younger({ aliases: ['x'] })));
     const both = worldWith(older({ aliases: ['x'] }), younger({ aliases: ['x'] }));
@@ -118,7 +118,7 @@ describe('an older route that comes to ask for the id of a younger one that work
     ]);
   });
 
-  test('has it in the very run in which the younger one leaves, because its last good form is over', () => {
+  test('gets it in the run in which the last good form of the younger one expires', () => {
     const run = startTerm();
     run(before);
     const broken = worldWith(older(), younger({ bogus: true }));
@@ -129,14 +129,14 @@ describe('an older route that comes to ask for the id of a younger one that work
   });
 });
 
-test('two that come to ask for what the other one has both keep what they have', () => {
+test('two routes that ask for each other’s id both keep their own', () => {
   const run = startTerm();
   const good = run(worldWith(older(), younger()));
   const crossed = worldWith(older({ aliases: ['b'] }), younger({ aliases: ['a'] }));
   expect(run(crossed).table).toEqual(good.table);
 });
 
-test('an older route that comes to share its id gets no callers that a younger one serves', () => {
+test('an older route that begins to share its id gets no callers of a younger one', () => {
   const shared = routeOf('younger', 2, { model: 'x', ...all }, { namespace: 'team-c' });
   const own = (spec: object) => routeOf('older', 1, { model: 'x', ...spec }, { namespace: 'platform' });
   const run = startTerm();
@@ -145,7 +145,7 @@ test('an older route that comes to share its id gets no callers that a younger o
   expect(run(worldWith(own(all), shared)).table).toEqual(good.table);
 });
 
-test('an id that is not served yet goes to the oldest route, also of routes that serve other ids', () => {
+test('an id that is not yet served goes to the oldest route, also among routes that serve other ids', () => {
   const run = startTerm();
   run(worldWith(older(), younger()));
   const both = worldWith(older({ aliases: ['new'] }), younger({ aliases: ['new'] }));
@@ -183,7 +183,7 @@ function served(entries: readonly RouteEntry[], caller: string, id: string): str
   return (own.length > 0 ? own : foreign).map((entry) => entry.id);
 }
 
-test('whatever is edited, each id has one route for a caller, and no route loses to another what it serves and still asks for', () => {
+test('after any edits each id has one route for a caller, and no route loses an id that it serves and keeps', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.integer({ min: 1, max: 28 }), { minLength: 5, maxLength: 5 }),

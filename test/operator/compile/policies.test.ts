@@ -28,8 +28,8 @@ function applied(...specs: readonly object[]) {
   );
 }
 
-describe('of several policies for a namespace', () => {
-  test('the smallest limit of a period holds, in whatever order they come', () => {
+describe('several policies for a namespace', () => {
+  test('have the smallest limit of a period, in any order', () => {
     const [large, small] = [
       { ...named('team-a'), budgets: [month('500')] },
       { ...gold, budgets: [month('50.5'), { period: 'Day', limit: '9' }] },
@@ -46,7 +46,7 @@ describe('of several policies for a namespace', () => {
     ]);
   });
 
-  test('a budget that only warns takes the place of none that blocks', () => {
+  test('keep a blocking budget beside a warning one', () => {
     const both = applied(
       { ...named('team-a'), budgets: [month('500')] },
       { ...named('team-a'), budgets: [month('100', { action: 'Warn' })] },
@@ -57,7 +57,7 @@ describe('of several policies for a namespace', () => {
     ]);
   });
 
-  test('the smallest number of each limit holds', () => {
+  test('have the smallest number of each limit', () => {
     const { tenantLimits } = applied(
       { ...named('team-a'), limits: { requestsPerMinute: 600, maxConcurrentRequests: 5 } },
       { ...gold, limits: { requestsPerMinute: 60, tokensPerMinute: 1000 } },
@@ -71,7 +71,7 @@ describe('of several policies for a namespace', () => {
     ]);
   });
 
-  test('egress ranges and the role add up', () => {
+  test('add up their egress ranges and roles', () => {
     const { egressAllow, platformNamespaces } = applied(
       { ...named('team-a'), egress: { allow: ['10.1.0.0/16'] } },
       { ...named('team-c'), egress: { allow: ['10.1.0.0/16', '10.2.0.0/16'] }, role: 'Platform' },
@@ -87,17 +87,17 @@ describe('of several policies for a namespace', () => {
   });
 });
 
-test('a budget of all namespaces is one for each of them', () => {
+test('a budget of all namespaces holds for each of them separately', () => {
   const { tenantBudgets } = applied({ ...everywhere, budgets: [month('5')] });
   expect(tenantBudgets?.map((one) => one.namespace)).toEqual(['team-a', 'team-b', 'team-c']);
 });
 
-test('a namespace that is named need not exist yet', () => {
+test('a named namespace need not exist yet', () => {
   const { tenantLimits } = applied({ ...named('team-x'), limits: { requestsPerMinute: 1 } });
   expect(tenantLimits).toEqual([{ namespace: 'team-x', limits: { requestsPerMinute: 1 } }]);
 });
 
-test('a prefix that a policy names is for its namespaces, and for those of the platform', () => {
+test('a prefix in a policy belongs to its namespaces, and to those of the platform', () => {
   const platform = applied({ ...named('team-a'), modelPrefixes: ['acme'] });
   const refusal = (of: string, model: string) => reservedPrefix(of, [model], platform)?.message;
   expect(refusal('team-a', 'acme/small')).toBeUndefined();
@@ -114,7 +114,7 @@ describe('a policy that is wrong', () => {
     tenantPolicy({ limits: { requestsPerMinute: 1 }, ...spec }, { uid: 'one', generation: 2, ...meta });
   const metadataService = { egress: { allow: ['10.0.0.0/8', '169.254.169.254/32'] } };
 
-  test('is named by its fields, and its last good form stays in force', () => {
+  test('is reported with its fields, and its last good form stays in force', () => {
     const judge = createPolicyJudge(PLATFORM);
     judge([right]);
     const wrong = edited(metadataService);
@@ -137,7 +137,7 @@ describe('a policy that is wrong', () => {
     ]);
   });
 
-  test('and of which no earlier form is known counts with the fields that are right', () => {
+  test('without an earlier form counts with its valid fields', () => {
     const [judged] = createPolicyJudge(PLATFORM)([
       edited({ ...metadataService, modelPrefixes: ['penstock'] }),
     ]);
@@ -151,14 +151,14 @@ describe('a policy that is wrong', () => {
     });
   });
 
-  test('has no claim on the form of a namesake that was deleted', () => {
+  test('has no claim on the form of a deleted namesake', () => {
     const judge = createPolicyJudge(PLATFORM);
     judge([right]);
     const [judged] = judge([edited({ ...metadataService, limits: undefined }, { uid: 'two' })]);
     expect(judged?.spec?.limits).toBeUndefined();
   });
 
-  test('says nothing where its namespaces cannot be read', () => {
+  test('reports nothing if its namespaces cannot be read', () => {
     const [judged] = createPolicyJudge(PLATFORM)([edited({ namespaces: {} })]);
     expect(judged?.spec).toBeUndefined();
   });

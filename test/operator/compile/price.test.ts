@@ -21,7 +21,7 @@ test.each(['0.0000001', '1e3', '', '-1', 'x', '99999999999'])(
   },
 );
 
-test('any amount that the schema takes is counted without loss', () => {
+test('any amount that the schema accepts is kept exactly', () => {
   fc.assert(
     fc.property(fc.nat(999_999), fc.nat(999_999), (whole, micros) => {
       const amount = `${whole}.${String(micros).padStart(6, '0')}`;
@@ -30,7 +30,7 @@ test('any amount that the schema takes is counted without loss', () => {
   );
 });
 
-test('a tier is written out in full: what it leaves out stays as it is', () => {
+test('a tier is written completely: missing rates are those of the tier before', () => {
   const price = compilePrice(
     {
       currency: 'USD',

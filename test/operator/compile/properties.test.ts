@@ -148,7 +148,7 @@ function consents(object: RawObject, to: string, { namespaces, platform }: Snaps
   );
 }
 
-test('every model that a namespace can reach, and every provider behind it, is its own or shared with it', () => {
+test('every model that a namespace can reach, and its provider, is its own or shared with it', () => {
   fc.assert(
     fc.property(anySnapshot, (snap) => {
       const { table } = compileOnce(snap);
@@ -168,7 +168,7 @@ test('every model that a namespace can reach, and every provider behind it, is i
   );
 });
 
-test('an id leads every namespace to one route at most', () => {
+test('an id leads each namespace to one route at most', () => {
   fc.assert(
     fc.property(anySnapshot, (snap) => {
       const { table } = compileOnce(snap);
@@ -180,7 +180,7 @@ test('an id leads every namespace to one route at most', () => {
   );
 });
 
-test('a credential is only with a provider of its own namespace, at a host that its Secret is bound to', () => {
+test('a credential is only used with a provider of its own namespace, at a host that its Secret allows', () => {
   fc.assert(
     fc.property(anySnapshot, (snap) => {
       const { table } = compileOnce(snap);
@@ -204,7 +204,7 @@ test('a credential is only with a provider of its own namespace, at a host that 
   );
 });
 
-test('no value of a Secret is in a verdict', () => {
+test('no verdict contains a value of a Secret', () => {
   fc.assert(
     fc.property(anySnapshot, (snap) => {
       const said = JSON.stringify(compileOnce(snap).verdicts);
@@ -213,7 +213,7 @@ test('no value of a Secret is in a verdict', () => {
   );
 });
 
-test('the same snapshot gives the same bytes, whatever order its lists are in, and with whatever memory', () => {
+test('the same snapshot gives the same bytes, for any order of its lists, and any memory', () => {
   const compile = createCompiler();
   fc.assert(
     fc.property(anySnapshot, fc.infiniteStream(fc.nat()), (snap, numbers) => {
@@ -282,7 +282,7 @@ function at(hours: number): string {
   return new Date(NOW_MS + hours * 3_600_000).toISOString();
 }
 
-test('of a cluster that changes piece by piece, it says at any time what it would say of it at first sight', () => {
+test('a cluster that changes piece by piece always has the verdicts of a first compile', () => {
   const lists = {
     providers: anyProvider,
     modelRoutes: anyRoute,
@@ -323,7 +323,7 @@ test('of a cluster that changes piece by piece, it says at any time what it woul
   );
 });
 
-test('what the compile gives, a gateway accepts as it is', () => {
+test('a gateway accepts every compiled table', () => {
   fc.assert(
     fc.property(anySnapshot, (snap) => {
       const { table } = compileOnce(snap);
@@ -333,7 +333,7 @@ test('what the compile gives, a gateway accepts as it is', () => {
   );
 });
 
-test('nothing that is in an object makes the compile throw, and every reason is a documented one for its condition', () => {
+test('no object makes the compile throw, and every reason is documented for its condition', () => {
   const anySpec = fc.oneof(
     fc.anything(),
     fc.dictionary(

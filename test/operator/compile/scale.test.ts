@@ -22,7 +22,7 @@ const large = () =>
     namespaces: NAMESPACES.map((name) => namespace(name)),
   });
 
-test('looked at in pieces first, everything is known, and others run after each piece', async () => {
+test('a first compile in pieces gives the whole, and other work runs after each piece', async () => {
   const everything = large();
   const compile = createCompiler();
   let breaths = 0;

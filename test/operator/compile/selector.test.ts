@@ -32,7 +32,7 @@ test.each([
   expect(resolveNamespaces({ from: 'Selector', selector }, 'own', NAMESPACES)).toEqual(expected);
 });
 
-test('names count beside what the selector picks, before their namespaces are there, and not the own one', () => {
+test('names count beside the selector, before their namespaces exist, and without the own one', () => {
   const selector = { matchLabels: { stage: 'prod' } };
   const names = ['team-z', 'own', 'prod'];
   expect(resolveNamespaces({ from: 'Selector', selector, names }, 'own', NAMESPACES)).toEqual([

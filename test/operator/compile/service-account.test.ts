@@ -24,7 +24,7 @@ function compiled(value: string, targets: Readonly<Record<string, unknown>>[] = 
   );
 }
 
-test('a key is written as one word, with what a gateway needs of it, and not as a header takes keys', () => {
+test('a key is stored as one text, with the members that a gateway needs, and not accepted for a header', () => {
   const { table } = compiled(`${JSON.stringify(key, null, 2)}\n`);
   expect(table.providers).toMatchObject([
     {
@@ -41,7 +41,7 @@ test('a key is written as one word, with what a gateway needs of it, and not as 
   });
 });
 
-describe('a key is refused, and not shown, that', () => {
+describe('a key is refused, and not shown, if it', () => {
   test.each([
     ['is no JSON', 'AIza-secret', 'is no JSON object'],
     ['is of a person', JSON.stringify({ ...key, type: 'authorized_user' }), 'has no valid type'],
@@ -64,7 +64,7 @@ test.each([
   ['endpoints/1234567890', ['google-generate-content']],
   ['claude-sonnet-4-5@20250929', ['anthropic-messages']],
   ['meta/llama-4-maverick-17b-128e-instruct-maas', ['openai-chat']],
-])('the model %s is spoken to in %j', (upstreamModel, dialects) => {
+])('the model %s is called in %j', (upstreamModel, dialects) => {
   const { table } = compiled(JSON.stringify(key), [target({ upstreamModel })]);
   expect(table.routes[0]?.targets[0]?.dialects).toEqual(dialects);
 });

@@ -39,7 +39,7 @@ describe('the route of a tenant over a Provider of the platform', () => {
   test.each([
     ['the route', { pricing, targets: [shared({ upstreamModel: 'gpt-4o' })] }],
     ['the target', { targets: [shared({ upstreamModel: 'gpt-4o', pricing })] }],
-  ])('costs what the list says, whatever %s states, and says so', (_, spec) => {
+  ])('costs the list price, whatever %s states, and says so', (_, spec) => {
     const result = worldOf([spec]);
     expect(pricesIn(result)).toEqual([expect.objectContaining(gpt4o)]);
     expect(priced(result)).toEqual({
@@ -52,7 +52,7 @@ describe('the route of a tenant over a Provider of the platform', () => {
     });
   });
 
-  test('has no price without a list price, and names the object that has to state one', () => {
+  test('has no price without a list price, and names the object that must state one', () => {
     const result = worldOf([{ pricing, targets: [shared()] }]);
     expect(pricesIn(result)).toEqual([null]);
     expect(priced(result)).toMatchObject({
@@ -71,7 +71,7 @@ describe('the route of a tenant over a Provider of the platform', () => {
     expect(priced(result).message).toContain('does not count for target shared,');
   });
 
-  test('says that nothing is sent to what has no price, where the platform has set the namespace a budget that blocks', () => {
+  test('says that calls without a price are not sent if the platform has a blocking budget for the namespace', () => {
     const spec = { targets: [target({ upstreamModel: 'my-own' }), shared({ name: 'shared', priority: 1 })] };
     const block = { period: 'Month', limit: '1.00', action: 'Block', warnPercent: 80 };
     const blocked = priced(worldOf([spec], [block]));

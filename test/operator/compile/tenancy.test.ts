@@ -20,8 +20,8 @@ const world = {
   namespaces: everywhere.map((owner) => namespace(owner)),
 };
 
-describe.each(PAIRS)('what is %s’s own, for %s', (owner, other) => {
-  test('the model is neither visible nor callable', () => {
+describe.each(PAIRS)('an object of %s, for %s', (owner, other) => {
+  test('the model is neither listed nor callable', () => {
     const { table } = compileOnce(snapshot(world));
     expect(reachable(table, owner, `of-${owner}`)).toHaveLength(1);
     expect(reachable(table, other, `of-${owner}`)).toEqual([]);
@@ -49,7 +49,7 @@ describe.each(PAIRS)('what is %s’s own, for %s', (owner, other) => {
     expect(attached).toMatchObject({ attachedRoutes: 0 });
   });
 
-  test('the Secret cannot be named, whatever is written for its name', () => {
+  test('the Secret cannot be used under any name', () => {
     const alone = { ...world, secrets: world.secrets.filter((one) => one.namespace === owner) };
     const result = compileOnce(snapshot(alone));
     expect(condition(result, 'Provider', `${other}/openai`, 'ResolvedRefs').reason).toBe('SecretNotFound');
@@ -71,14 +71,14 @@ describe.each(PAIRS)('what is %s’s own, for %s', (owner, other) => {
     }
   });
 
-  test('no verdict on one names the other', () => {
+  test('no verdict on one tenant names the other', () => {
     const { verdicts } = compileOnce(snapshot(world));
     const reported = JSON.stringify(verdicts.filter((verdict) => verdict.namespace === other));
     expect(reported).not.toContain(owner);
   });
 });
 
-describe('what the platform shares', () => {
+describe('an object that the platform shares', () => {
   const shared = (allowedNamespaces: object, spec: object = {}) =>
     compileOnce(
       snapshot({
@@ -100,7 +100,7 @@ describe('what the platform shares', () => {
     expect(seers(shared(allowed))).toEqual(expected);
   });
 
-  test('a namespace whose label goes is out at once', () => {
+  test('a namespace that loses its label loses access at once', () => {
     const modelRoutes = [
       route(
         { allowedNamespaces: { from: 'Selector', selector: { matchLabels: { stage: 'prod' } } } },
@@ -127,7 +127,7 @@ describe('what the platform shares', () => {
     expect(table.credentials.map(({ id }) => id)).toEqual(['platform/openai/main']);
   });
 
-  test('consent that is withdrawn ends the use', () => {
+  test('withdrawn permission ends the use', () => {
     const modelRoutes = [
       route({ targets: [target({ providerRef: { name: 'openai', namespace: 'platform' } })] }),
     ];
@@ -135,7 +135,7 @@ describe('what the platform shares', () => {
     expect(compileOnce(snapshot({ ...world, providers, modelRoutes })).table.routes).toEqual([]);
   });
 
-  test('an owner’s troubles are not asked to those it shares with', () => {
+  test('errors of a shared object are not shown to its users', () => {
     const broken = provider(
       { allowedNamespaces: { from: 'All' }, suspended: true },
       { namespace: 'platform' },
@@ -151,7 +151,7 @@ describe('what the platform shares', () => {
   });
 });
 
-describe('the prefix of the service', () => {
+describe('the service prefix', () => {
   test.each(['penstock/large', 'PENSTOCK/large', 'Penstock/x/y'])('%s is not for tenants', (model) => {
     const result = compileOnce(snapshot({ ...world, modelRoutes: [route({ model })] }));
     expect(condition(result, 'ModelRoute', 'team-a/chat', 'Accepted').reason).toBe('ReservedPrefix');
@@ -163,7 +163,7 @@ describe('the prefix of the service', () => {
     expect(table.routes).toHaveLength(1);
   });
 
-  test('another prefix is another rule', () => {
+  test('another prefix has its own rule', () => {
     const platform = { ...PLATFORM, servicePrefix: 'acme' };
     const models = ['penstock/large', 'acme/large'];
     const modelRoutes = models.map((model, index) => route({ model }, { name: `r${index}` }));
@@ -172,26 +172,26 @@ describe('the prefix of the service', () => {
   });
 });
 
-describe('one id twice', () => {
+describe('two routes with one id', () => {
   const old = { creationTimestamp: '2026-01-01T00:00:00Z' };
   const young = { creationTimestamp: '2026-02-01T00:00:00Z' };
   const two = { ...PLATFORM, platformNamespaces: ['platform', 'team-c'] };
   const all = { allowedNamespaces: { from: 'All' } };
 
-  test('a tenant’s own route goes before a shared one of that id, and neither is in conflict', () => {
+  test('a tenant’s own route comes before a shared one of that id, without a conflict', () => {
     const modelRoutes = [route(all, { namespace: 'platform', ...old }), route({}, young)];
     const { table } = compileOnce(snapshot({ ...world, modelRoutes }));
     expect(reachable(table, 'team-a', 'chat').map(({ id }) => id)).toEqual(['team-a/chat']);
     expect(reachable(table, 'team-b', 'chat').map(({ id }) => id)).toEqual(['platform/chat']);
   });
 
-  test('no tenant can take an id away from the platform by being older', () => {
+  test('no tenant can take an id from the platform with an older route', () => {
     const modelRoutes = [route({}, old), route(all, { namespace: 'platform', ...young })];
     const { table } = compileOnce(snapshot({ ...world, modelRoutes }));
     expect(table.routes.map(({ id }) => id)).toEqual(['platform/chat', 'team-a/chat']);
   });
 
-  test('of two that are shared with the same namespace the younger loses, and the older is named', () => {
+  test('of two that are shared with the same namespace the younger one loses, and its message names the older', () => {
     const modelRoutes = [
       route(all, { namespace: 'platform', ...old }),
       route(all, { namespace: 'team-c', ...young }),
@@ -205,7 +205,7 @@ describe('one id twice', () => {
     });
   });
 
-  test('the older is not named to a namespace that cannot see it', () => {
+  test('the message does not name an older one that the namespace cannot see', () => {
     const toB = { from: 'Selector', selector: { matchLabels: { 'kubernetes.io/metadata.name': 'team-b' } } };
     const modelRoutes = [
       route({ allowedNamespaces: toB }, { namespace: 'platform', ...old }),
@@ -217,7 +217,7 @@ describe('one id twice', () => {
     expect(JSON.stringify(loser)).not.toContain('platform/chat');
   });
 
-  test('two that share with no common namespace coexist', () => {
+  test('two that share with different namespaces coexist', () => {
     const to = (name: string) => ({
       allowedNamespaces: {
         from: 'Selector',
@@ -232,7 +232,7 @@ describe('one id twice', () => {
     expect(table.routes.map(({ id }) => id)).toEqual(['platform/chat', 'team-c/chat']);
   });
 
-  test('a namespace that has the id itself is no common caller', () => {
+  test('a namespace with its own route of the id is no common caller', () => {
     const toC = { from: 'Selector', selector: { matchLabels: { 'kubernetes.io/metadata.name': 'team-c' } } };
     const modelRoutes = [
       route({ allowedNamespaces: toC }, { namespace: 'platform', ...old }),
@@ -248,7 +248,7 @@ describe('one id twice', () => {
     expect(condition(result, 'ModelRoute', 'team-a/second', 'Accepted').reason).toBe('ModelConflict');
   });
 
-  test('of the same age, the first by namespace and name wins, whatever order they are read in', () => {
+  test('of the same age, the first by namespace and name wins, in any order of reading', () => {
     const twins = [route({}, { name: 'zebra', ...old }), route({}, { name: 'ant', ...old })];
     for (const modelRoutes of [twins, twins.toReversed()]) {
       const { table } = compileOnce(snapshot({ ...world, modelRoutes }));
@@ -264,7 +264,7 @@ describe('one id twice', () => {
       { model: 'a', aliases: ['x'] },
       { model: 'b', aliases: ['x'] },
     ],
-  ])('%s, and what the younger one would have had besides is nobody’s', (_, older, younger) => {
+  ])('%s, and the rest of the younger one’s ids is unused', (_, older, younger) => {
     const modelRoutes = [
       route(older, { name: 'older', ...old }),
       route(younger, { name: 'younger', ...young }),
@@ -277,7 +277,7 @@ describe('one id twice', () => {
     expect(() => condition(result, 'ModelRoute', 'team-a/older', 'Conflicted')).toThrow();
   });
 
-  test('when the winner goes, the loser has its ids at once, and its own rivals lose theirs', () => {
+  test('after the winner is deleted, the loser gets its ids at once, and its own rivals lose theirs', () => {
     const [first, second, third] = [
       route({ model: 'a' }, { name: 'first', ...old }),
       route({ model: 'b', aliases: ['a', 'c'] }, { name: 'second', ...young }),
@@ -292,7 +292,7 @@ describe('one id twice', () => {
     expect(served(first, second, third)).toEqual(['team-a/first', 'team-a/third']);
   });
 
-  test('a label that makes two shared routes meet at one namespace makes the younger lose, until it goes', () => {
+  test('a label that gives two shared routes a common namespace makes the younger one lose, until it is removed', () => {
     const to = (stage: string) => ({
       allowedNamespaces: { from: 'Selector', selector: { matchLabels: { [stage]: 'yes' } } },
     });
@@ -311,7 +311,7 @@ describe('one id twice', () => {
     expect(served({ one: 'yes' })).toEqual(['platform/chat', 'team-c/chat']);
   });
 
-  test('a conflict at some callers removes the younger route for all of them, so that an id never means two models', () => {
+  test('a conflict at some callers removes the younger route for all, so that an id never means two models', () => {
     const toA = { from: 'Selector', selector: { matchLabels: { 'kubernetes.io/metadata.name': 'team-a' } } };
     const modelRoutes = [
       route({ allowedNamespaces: toA }, { namespace: 'platform', ...old }),
@@ -322,7 +322,7 @@ describe('one id twice', () => {
     expect(reachable(table, 'team-b', 'chat')).toEqual([]);
   });
 
-  test('a route that is refused for another reason keeps nothing', () => {
+  test('a route that is refused for another reason holds no id', () => {
     const modelRoutes = [
       route({ ...all, aliases: ['penstock/x'] }, old),
       route({}, { name: 'second', ...young }),
@@ -332,7 +332,7 @@ describe('one id twice', () => {
   });
 });
 
-test('a public model is visible to every namespace, those to come included', () => {
+test('a public model is listed in every namespace, also future ones', () => {
   const modelRoutes = [
     route({ visibility: 'Public', allowedNamespaces: { from: 'All' } }, { namespace: 'platform' }),
   ];

@@ -87,7 +87,7 @@ function runner(rig: Rig): string {
 }
 
 describe('a run', () => {
-  test('is ordered of one pod, which hears of it at once', () => {
+  test('is ordered from one pod, which gets the order at once', () => {
     const rig = start();
     rig.judged(verdictOf({ schedule: '0 3 * * *', fault: 'Hang', takeoverWithin: '1m30s' }));
     const [[name, order] = ['none', undefined]] = rig.orders();
@@ -96,7 +96,7 @@ describe('a run', () => {
     expect(rig.renewed).toEqual([`uid-${name}`]);
   });
 
-  test('is over when the pod has reported, and the next comes by its schedule', () => {
+  test('ends with the report of the pod, and the next one follows its schedule', () => {
     const rig = start();
     rig.judged(nightly);
     rig.tell(runner(rig), { servedBy: 'spare', takeoverMs: 12 });
@@ -121,7 +121,7 @@ describe('a run', () => {
     expect(runner(rig)).toBe(first);
   });
 
-  test('was made by the leader before, and is not made again', () => {
+  test('of the leader before is not repeated', () => {
     const rig = start({ lastRunTime: '2026-11-22T03:00:00Z', result: 'Failed' });
     rig.judged(nightly);
     expect(rig.orders()).toEqual([]);
@@ -135,7 +135,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('missed while no operator ran is caught up once', () => {
+  test('missed while no operator ran is made up once', () => {
     const rig = start({ lastRunTime: '2026-11-01T03:00:00Z', result: 'Passed' });
     rig.judged(nightly);
     rig.tell(runner(rig));
@@ -143,7 +143,7 @@ describe('a run', () => {
     expect(rig.orders()).toEqual([]);
   });
 
-  test('comes by hand, with another value of the annotation', () => {
+  test('is started by hand with another value of the annotation', () => {
     const rig = start({ lastRunTime: '2026-11-22T03:00:00Z', result: 'Passed', observedTrigger: 'one' });
     const drill = { schedule: '0 3 * * *' };
     rig.judged(verdictOf(drill, { 'penstock.dev/drill-now': 'one' }));
@@ -156,7 +156,7 @@ describe('a run', () => {
     expect(rig.orders()).toEqual([]);
   });
 
-  test('waits until a pod runs what is to be proven', () => {
+  test('waits until a pod has the form to be tested', () => {
     const rig = start();
     rig.since = undefined;
     rig.judged(nightly);
@@ -182,7 +182,7 @@ describe('a run', () => {
         rig.answers.set(`uid-${name}`, { ...runs(7, { drills: [] }), failure: 'it does not answer' });
       },
     ],
-  ])('is ordered of another pod where the first %s', (_, leave) => {
+  ])('is ordered from another pod if the first %s', (_, leave) => {
     const rig = start();
     rig.judged(nightly);
     const first = runner(rig);
@@ -192,7 +192,7 @@ describe('a run', () => {
     expect(rig.changed).toEqual([]);
   });
 
-  test('of another drill is begun again where the drill is changed at the same time', () => {
+  test('of a drill that changes during the run starts again', () => {
     const rig = start();
     rig.judged(nightly);
     const [[, before] = []] = rig.orders();
@@ -206,7 +206,7 @@ describe('a run', () => {
     ['its drill is taken off', { drill: undefined }],
     ['it is taken out of service', { suspended: true }],
     ['its present form cannot be served', { apis: ['Nonsense'] }],
-  ])('of a model ends where %s', (_, more) => {
+  ])('of a model ends if %s', (_, more) => {
     const rig = start();
     rig.judged(nightly);
     rig.judged(verdictOf({ schedule: '0 3 * * *' }, {}, more));
@@ -216,7 +216,7 @@ describe('a run', () => {
   });
 });
 
-test('a pod learns of no more than it takes, and the others are run after that', () => {
+test('a pod gets no more drills than it accepts, and the others run afterwards', () => {
   const rig = start(undefined, ['a']);
   const keys = Array.from({ length: DRILL_ORDERS_MAX + 3 }, (_, index) => `ModelRoute/team-a/m${index}`);
   rig.watch(new Map(keys.map((key) => [key, { ...nightly, name: key.slice('ModelRoute/team-a/'.length) }])));
@@ -226,7 +226,7 @@ test('a pod learns of no more than it takes, and the others are run after that',
   expect(rig.changed).toHaveLength(1);
 });
 
-describe('where every place is taken', () => {
+describe('while every place is taken', () => {
   /** As many as there are places, of one namespace, that take long; then one of another. */
   function crowded(): Rig {
     const rig = start(undefined, ['a']);
@@ -237,14 +237,14 @@ describe('where every place is taken', () => {
     return rig;
   }
 
-  test('by one namespace, the next place is that of another', () => {
+  test('by one namespace, the next place goes to another', () => {
     const rig = crowded();
     expect(rig.orders().map(([, { route: of }]) => of)).not.toContain('team-b/m');
     rig.tell('a');
     expect(rig.orders().map(([, { route: of }]) => of)).toContain('team-b/m');
   });
 
-  test('for a minute, it is reported until it runs', () => {
+  test('for a minute, that is reported until the drill runs', () => {
     const rig = crowded();
     rig.clock.advance(59_000);
     expect(rig.changed).toEqual([]);
@@ -258,7 +258,7 @@ describe('where every place is taken', () => {
     expect(rig.reportOf('ModelRoute/team-b/m')?.trouble).toBeUndefined();
   });
 
-  test('those that have waited longest go first', () => {
+  test('the drills that have waited longest run first', () => {
     const rig = crowded();
     for (const _ of Array(DRILL_ORDERS_MAX + 1)) rig.tell('a');
     rig.clock.advance(15 * hourMs);
@@ -310,7 +310,7 @@ describe('if no pod can run it', () => {
   });
 });
 
-test('nothing is left when it is closed', () => {
+test('no call is left after closing', () => {
   const rig = start({ lastRunTime: '2026-11-22T03:00:00Z', result: 'Passed' });
   rig.judged(nightly);
   expect(rig.clock.pending()).toHaveLength(1);

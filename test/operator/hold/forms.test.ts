@@ -24,7 +24,7 @@ test('changed forms are reported, and the index of the previous table stays unch
   expect(index(content).of('ApiKey', second.id)).toBe(before.of('ApiKey', second.id));
 });
 
-test('an object with several entries has the form of those that are left, whatever it had before', () => {
+test('an object with several entries has the form of the remaining ones, whatever it had before', () => {
   const { keys, ...rest } = makeContent({ keys: 4 });
   const [first, second, third] = keys.map((key) => ({ ...key, id: 'team-a/ci' }));
   if (first === undefined || second === undefined || third === undefined)
@@ -40,7 +40,7 @@ test('an object with several entries has the form of those that are left, whatev
   }
 });
 
-test('read in pieces before, a table has the same forms, and others run', async () => {
+test('a table read in pieces has the same forms, and other work runs in between', async () => {
   const content = makeContent({ keys: 2_500 });
   const forms = createFormIndex();
   let breaths = 0;

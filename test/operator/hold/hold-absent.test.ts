@@ -39,7 +39,7 @@ describe('a namespace that cannot be read', () => {
   const last = makeContent({ keys: 3, routes: 3, providers: 3 });
   const namespace = last.keys[0]?.id.split('/')[0] ?? '';
 
-  test('keeps all that it had in the table, however little that is, and whatever is accepted elsewhere', () => {
+  test('keeps all that it had in the table, however little, and whatever is confirmed elsewhere', () => {
     const kept = hold(last, EMPTY, { isReadable: (name) => name !== namespace, isAccepted: true });
     const has = ({ id }: { readonly id: string }) => id.startsWith(`${namespace}/`);
     expect(kept.content.keys).toEqual(last.keys.filter(has));
@@ -47,7 +47,7 @@ describe('a namespace that cannot be read', () => {
     expect(kept.held.ApiKey).toBeGreaterThan(0);
   });
 
-  test('does not keep what is missing elsewhere', () => {
+  test('does not keep objects of other namespaces', () => {
     const kept = hold(last, EMPTY, { isReadable: (name) => name === 'another' });
     const other = hold(last, EMPTY, { isReadable: () => true });
     expect(kept.content.keys).toEqual(last.keys);
@@ -58,18 +58,18 @@ describe('a namespace that cannot be read', () => {
 describe('an empty list after a relist', () => {
   const last = makeContent({ keys: 30, routes: 30, providers: 30 });
 
-  test('takes nothing out of the table', () => {
+  test('removes nothing from the table', () => {
     expect(hold(last, EMPTY)).toEqual({
       content: last,
       held: { Provider: 30, ModelRoute: 30, ApiKey: 30 },
     });
   });
 
-  test('is believed once a human agrees', () => {
+  test('counts after a person has confirmed it', () => {
     expect(hold(last, EMPTY, { isAccepted: true })).toEqual({ content: EMPTY, held: NONE });
   });
 
-  test('of deletions that were seen takes effect at once, however many', () => {
+  test('with deletion events takes effect at once, however large', () => {
     expect(hold(last, EMPTY, { wasSeenDeleted: () => true })).toEqual({ content: EMPTY, held: NONE });
   });
 
@@ -111,8 +111,8 @@ describe('a mass is more than half of a kind, and at least 20', () => {
   });
 });
 
-describe('beside a mass that is held', () => {
-  test('an object that is there but is out of service goes', () => {
+describe('beside held objects', () => {
+  test('an existing object that is out of service leaves the table', () => {
     const last = makeContent({ keys: 50 });
     const disabled = last.keys[7]?.id ?? '';
     const { content, held } = hold(last, EMPTY, { isPresent: (_, id) => id === disabled });
@@ -120,14 +120,14 @@ describe('beside a mass that is held', () => {
     expect(content.keys.map(({ id }) => id)).not.toContain(disabled);
   });
 
-  test('one whose deletion was seen goes', () => {
+  test('an object with a deletion event leaves the table', () => {
     const last = makeContent({ keys: 50 });
     const deleted = last.keys[7]?.id ?? '';
     const { content } = hold(last, EMPTY, { wasSeenDeleted: (_, id) => id === deleted });
     expect(content.keys).toHaveLength(49);
   });
 
-  test('a digest that another ApiKey asks for at the same time stays with the one that is held', () => {
+  test('a digest that another ApiKey asks for stays with the held one', () => {
     const last = makeContent({ keys: 30 });
     const [first] = last.keys;
     const taken = { ...keyEntry(0), sha256: first?.sha256 ?? '', id: 'team-z/new' };
@@ -135,7 +135,7 @@ describe('beside a mass that is held', () => {
     expect(content.keys).toEqual(last.keys);
   });
 
-  test('a model id that a route in the cluster claims now is that route’s alone', () => {
+  test('a model id that an existing route claims goes to that route alone', () => {
     const last = makeContent({ routes: 30 });
     const claimed = routeEntry(0, [target('team-0/provider-0')], { id: 'team-0/new' });
     const next = { ...last, routes: [claimed] };
@@ -146,7 +146,7 @@ describe('beside a mass that is held', () => {
     ]);
   });
 
-  test('a held route loses the targets whose provider is gone, and goes with the last of them', () => {
+  test('a held route loses targets whose provider is deleted, and leaves with the last of them', () => {
     const providers = numbers(2).map((number) => providerEntry(number));
     const [gone, stays] = providers.map(({ id }) => target(id));
     if (gone === undefined || stays === undefined) throw new Error('there are two');
@@ -172,7 +172,7 @@ describe('beside a mass that is held', () => {
 });
 
 /** Compiled for real: the compile does not see held Providers, so routes that are there lose their targets. */
-describe('routes that are there while their Providers are held', () => {
+describe('existing routes while their Providers are held', () => {
   const compile = createCompiler();
   const providers = numbers(25).map((number) => provider({}, { name: `provider-${number}` }));
   const routeOf = (number: number, spec: Readonly<Record<string, unknown>> = {}) =>
@@ -196,18 +196,18 @@ describe('routes that are there while their Providers are held', () => {
     });
   }
 
-  test('keep their targets at them', () => {
+  test('keep their targets there', () => {
     expect(last.routes).toHaveLength(25);
     expect(holdRoutes(routes)).toEqual({ content: last, held: { ...NONE, Provider: 25 } });
   });
 
-  test('do not keep them where the route was changed to be out of service', () => {
+  test('do not keep them if an edit takes the route out of service', () => {
     const { routes: left } = holdRoutes([routeOf(0, { suspended: true }), ...routes.slice(1)]).content;
     expect(left.map(({ id }) => id)).not.toContain('team-a/route-0');
     expect(left).toHaveLength(24);
   });
 
-  test('do not keep a target that the route does not name any more', () => {
+  test('do not keep a target that an edit has removed', () => {
     const other = routeOf(0, {
       targets: [targetSpec({ name: 'other', providerRef: { name: 'provider-1' } })],
     });
@@ -220,7 +220,7 @@ test('without an earlier table nothing is held', () => {
   expect(hold(undefined, EMPTY)).toEqual({ content: EMPTY, held: NONE });
 });
 
-test('where nothing is held the content is the very one that came in', () => {
+test('if nothing is held, the content is not copied', () => {
   const next = makeContent({ keys: 3 });
   expect(hold(makeContent({ keys: 5 }), next).content).toBe(next);
 });

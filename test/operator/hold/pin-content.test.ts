@@ -46,12 +46,12 @@ function pinned(changes: Partial<Snapshot>) {
   return pinContent(then, tableOf(now), now);
 }
 
-test('where nothing has changed, nothing is another', () => {
+test('without changes the content is the same', () => {
   expect(then.routes).toHaveLength(3);
   expect(pinned({})).toEqual({ content: then, differing: new Set() });
 });
 
-test('routes and Providers are as they were: edited, deleted and new ones alike', () => {
+test('routes and Providers are as pinned: edited, deleted and new ones alike', () => {
   const { content, differing } = pinned({
     providers: [provider({ suspended: true }), ...THEN.providers.slice(1)],
     modelRoutes: [
@@ -66,21 +66,21 @@ test('routes and Providers are as they were: edited, deleted and new ones alike'
   );
 });
 
-describe('does not come back:', () => {
-  test('a key that was disabled, deleted or expired since; and one that came since is not there yet', () => {
+describe('a pinned table does not bring back', () => {
+  test('a key that was disabled, deleted or expired since, and it has no key that is newer', () => {
     const { content, differing } = pinned({ apiKeys: [keyOf('a', { disabled: true }), keyOf('c')] });
     expect(content.keys).toEqual([]);
     expect(differing).toEqual(new Set(['ApiKey/team-a/key-c']));
   });
 
-  test('a key that another took the place of since: its ApiKey goes on with that one', () => {
+  test('a rotated key: its ApiKey continues with the new one', () => {
     const rotated = apiKey({ imports: [{ sha256: digest('d') }] }, { name: 'key-a' });
     const { content, differing } = pinned({ apiKeys: [rotated, keyOf('b')] });
     expect(content.keys.map(({ sha256 }) => sha256)).toEqual([digest('b'), digest('d')]);
     expect(differing).toEqual(new Set());
   });
 
-  test('what a key may no longer do', () => {
+  test('rights that a key has lost', () => {
     const narrow = { expiresAt: '2026-07-01T00:00:00Z', models: { allow: ['chat'] } };
     const { content } = pinned({ apiKeys: [keyOf('a', narrow), keyOf('b')] });
     expect(content.keys.find(({ sha256 }) => sha256 === digest('a'))).toMatchObject({
@@ -89,7 +89,7 @@ describe('does not come back:', () => {
     });
   });
 
-  test('the value of a Secret that has another one now', () => {
+  test('the earlier value of a Secret', () => {
     const { content } = pinned({
       providers: [provider({ displayName: 'Another' }), ...THEN.providers.slice(1)],
       secrets: [secret({ data: { key: 'sk-rotated' } }), ...THEN.secrets.slice(1)],
@@ -98,14 +98,14 @@ describe('does not come back:', () => {
     expect(content.providers).toEqual(then.providers);
   });
 
-  test('a Provider whose Secret is no longer shared, and with it the route to it', () => {
+  test('a Provider whose Secret is no longer shared, and with it its route', () => {
     const { content } = pinned({ secrets: [secret({ labels: {} }), ...THEN.secrets.slice(1)] });
     expect(content.providers.map(({ id }) => id)).toEqual(['platform/shared']);
     expect(content.credentials.map(({ id }) => id)).toEqual(['platform/shared/main']);
     expect(content.routes.map(({ id }) => id)).toEqual(['platform/x', 'team-a/far']);
   });
 
-  test('a target at a Provider that no longer allows it, and what a route no longer allows', () => {
+  test('a target whose Provider withdrew its permission, and permissions that a route withdrew', () => {
     const same = { allowedNamespaces: { from: 'Same' } };
     const edited = (one: Snapshot['providers'][number] | undefined) =>
       one === undefined ? [] : [{ ...one, spec: { ...(one.spec as object), ...same } }];
@@ -123,7 +123,7 @@ describe('does not come back:', () => {
     ]);
   });
 
-  test('rights of platform namespaces, in a namespace that is no longer one', () => {
+  test('rights of platform namespaces in a namespace that is no longer one', () => {
     const { content } = pinned({ platform: { ...THEN.platform, platformNamespaces: [] } });
     expect(content.routes.map(({ id }) => id)).toEqual(['team-a/chat']);
   });

@@ -18,7 +18,7 @@ function retire(input: Partial<Parameters<typeof retireKeys>[0]>): readonly Reti
   return retireKeys({ retired: [], last: [], next: [], released: [], nowMs: NOW_MS, ...input });
 }
 
-test('a key that leaves the table is retired for its namespace; one that stays, or was never there, is not', () => {
+test('a key that leaves the table is retired for its namespace; one that stays, or was never in it, is not', () => {
   expect(retire({ last: [entry(1), entry(2)], next: [entry(2), entry(3)] })).toEqual([
     retiredKey(1, 'team-b', NOW_MS),
   ]);
@@ -27,18 +27,18 @@ test('a key that leaves the table is retired for its namespace; one that stays, 
 test.each([
   ['the entry says something else', entry(1, 'team-b/bot')],
   ['it moves to another ApiKey of the namespace', entry(1, 'team-b/renamed')],
-])('nothing is retired where %s', (_, after) => {
+])('nothing is retired if %s', (_, after) => {
   const retired = [retiredKey(9)];
   expect(retire({ retired, last: [entry(1)], next: [after] })).toBe(retired);
 });
 
-test('a key that would move to another namespace is retired for the first', () => {
+test('a key that would move to another namespace is retired for the first one', () => {
   expect(retire({ last: [entry(1)], next: [entry(1, 'team-a/bot')] })).toMatchObject([
     { digest: digestOf(1), namespace: 'team-b' },
   ]);
 });
 
-test('a key that comes back and leaves again counts from then, once', () => {
+test('a key that returns and leaves again counts once, from the last time', () => {
   const retired = [retiredKey(1), retiredKey(2)];
   expect(retire({ retired, last: [entry(1)] })).toEqual([retiredKey(2), retiredKey(1, 'team-b', NOW_MS)]);
 });
@@ -56,7 +56,7 @@ test('a key is retired for a year', () => {
   expect(retire({ retired })).toEqual([retired[1]]);
 });
 
-test('at the limit the oldest keys of that namespace go, and no key of another one', () => {
+test('at the limit the oldest keys of that namespace are forgotten, and no key of another one', () => {
   const other = retiredKey(0, 'team-c', NOW_MS - 5_000);
   const full = Array.from({ length: RETIRED_MAX }, (_, number) => retiredKey(number + 1));
   const all = retire({ retired: [other, ...full], last: [entry(50_000), entry(50_001)] });
@@ -77,7 +77,7 @@ describe('a release', () => {
     expect(retire({ last: [entry(1)], released })).toEqual([]);
   });
 
-  test('names digests between commas or blanks, in any case; what is too short to name one is passed over', () => {
+  test('names digests separated by commas or blanks, in any case; one that is too short is skipped', () => {
     const [a, b] = ['a'.repeat(64), 'b'.repeat(16)];
     expect(readReleased(`${a.toUpperCase()}, ${b}`)).toEqual([a, b]);
     expect(readReleased('true')).toEqual([]);

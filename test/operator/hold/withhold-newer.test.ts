@@ -36,11 +36,11 @@ const reads = (...formats: (number | undefined)[]): Reader[] =>
 const withhold = (last: TableContent | undefined, next: TableContent, readers: Reader[], grants = ALLOWED) =>
   withholdNewer({ last, next, readers, grants: () => grants });
 
-test('the form of these tests needs a newer reader', () => {
+test('the form in these tests needs a newer reader', () => {
   expect([neededFormat(plain), neededFormat(newer)]).toEqual([1, 2]);
 });
 
-describe('goes out as it is:', () => {
+describe('the new form is published:', () => {
   test.each<[string, TableContent | undefined, Reader[]]>([
     ['all gateways read it', content(plain), reads(2, 2)],
     ['there is no gateway', undefined, []],
@@ -49,14 +49,14 @@ describe('goes out as it is:', () => {
     expect(withhold(last, content(newer), readers)).toEqual({ content: content(newer), waits: new Map() });
   });
 
-  test('what every gateway reads, whatever they read', () => {
+  test('a form that every gateway reads, whatever their versions', () => {
     const next = content(plain);
     expect(withhold(content(newer), next, reads(1, undefined)).content).toBe(next);
   });
 });
 
-describe('waits alone:', () => {
-  test('an older gateway keeps the form before in service, and all else goes out', () => {
+describe('the new form alone waits:', () => {
+  test('an older gateway keeps the earlier form in service, and everything else is published', () => {
     const next = { ...content(newer), keys: [keyEntry(2)] };
     const { content: out, waits } = withhold(content(plain), next, reads(2, 1));
     expect(out).toEqual({ ...next, providers: [plain, other] });
@@ -74,7 +74,7 @@ describe('waits alone:', () => {
     ]);
   });
 
-  test('a gateway that was not heard yet may be an older one', () => {
+  test('a gateway without a report may be an older one', () => {
     const { waits } = withhold(content(plain), content(newer), reads(2, undefined));
     expect(waits.get(`Provider/${plain.id}`)?.message).toContain('pod-1 has not reported');
   });
@@ -84,7 +84,7 @@ describe('waits alone:', () => {
     ['the one before is as new', content(newer), ALLOWED],
     ['the one before may not be used any more', content(plain), { ...ALLOWED, provider: () => undefined }],
   ])(
-    'without a form for the older gateway, it is out, and routes tell what they miss: %s',
+    'without a form for the older gateway, the object is out of service, and routes say what they miss: %s',
     (_, last, grants) => {
       const { content: out, waits } = withhold(last, content(newer), reads(1), grants);
       expect(out.providers).toEqual([other]);

@@ -77,7 +77,7 @@ describe('labels and annotations on which other controllers act', () => {
     return body?.metadata ?? {};
   };
 
-  test('are not written to the Secret, but for those whose prefix the platform allows', async () => {
+  test('are not written to the Secret, unless the platform allows their prefix', async () => {
     const { tend, requests } = issuing(none, { secret: asked }, ['reloader.example']);
     await tend({ secret: undefined, needsSecret: true });
     const { labels, annotations } = metadataOf(requests);
@@ -90,7 +90,7 @@ describe('labels and annotations on which other controllers act', () => {
     expect(JSON.stringify([labels, annotations])).not.toMatch(/replicat|argocd/);
   });
 
-  test('are taken off where they were written before, and left where others wrote them', async () => {
+  test('are removed if the operator wrote them, and kept if others did', async () => {
     const { tend, requests } = issuing(none, {
       rotation: undefined,
       secret: { annotations: asked.annotations },
@@ -114,7 +114,7 @@ describe('labels and annotations on which other controllers act', () => {
   });
 });
 
-test('a rotation is one write over the very form that was read, and names nothing but its own', async () => {
+test('a rotation is one write on the version that was read, with its own fields alone', async () => {
   const { tend, requests } = issuing();
   expect(await tend()).toEqual({ type: 'changed', step: 'promote' });
   expect(requests).toHaveLength(1);
@@ -139,7 +139,7 @@ test('a rotation is one write over the very form that was read, and names nothin
   });
 });
 
-test('without knowing which form it is written over, nothing is written', async () => {
+test('without a version to write on, nothing is written', async () => {
   const { tend, requests } = issuing();
   expect(await tend({ secret: { ...held, resourceVersion: undefined } })).toEqual({ type: 'stale' });
   // The Secret is there, but its values have not come.
@@ -160,7 +160,7 @@ test.each([
   expect(await tend()).toMatchObject({ type });
 });
 
-test('where the same call may succeed soon, it is thrown', async () => {
+test('an error that may pass is thrown', async () => {
   const { tend } = issuing(() => {
     throw new KubeError(503, 'ServiceUnavailable', 'later');
   });

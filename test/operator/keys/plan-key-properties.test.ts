@@ -309,7 +309,7 @@ test.each([
   [5, -5],
   [5, 5],
   [-5, -5],
-])('clocks that are %i and %i minutes off take nothing away before its end', (...skews) => {
+])('clocks that are %i and %i minutes off end no key early', (...skews) => {
   const minute: Move[] = [
     { do: 'wait', minutes: 1 },
     { do: 'lead', operator: 0 },
@@ -332,7 +332,7 @@ test.each([
   expect(works(latest()?.data.apiKey ?? '')).toEqual([true, true]);
 });
 
-test('no key is refused before its end, whatever fails; and it comes to rest in a few writes', () => {
+test('no key is refused before its end, after any failures, and few writes lead to the final state', () => {
   fc.assert(
     fc.property(worlds, (world) => {
       const { calm, wait, latest, works, promised } = play(world);

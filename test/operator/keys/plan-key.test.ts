@@ -62,7 +62,7 @@ const overlapping = (endMs: number, issuedMs = -HOUR_MS) => ({
 });
 
 describe('without a Secret', () => {
-  test('one is made, with its owner, its notes and what the spec asks for', () => {
+  test('one is made, with its owner, its annotations and the labels of the spec', () => {
     const spec = {
       secret: { labels: { app: 'ci' }, annotations: { 'a.dev/note': 'x y' } },
       rotation: { trigger: 'one' },
@@ -85,7 +85,7 @@ describe('without a Secret', () => {
     });
   });
 
-  test('retain: it has no owner', () => {
+  test('one with retain has no owner', () => {
     expect(plan({ secret: { retain: true } }, undefined)).toMatchObject({ secret: { owners: [] } });
   });
 
@@ -104,7 +104,7 @@ describe('without a Secret', () => {
   });
 });
 
-describe('a Secret that is left as it is', () => {
+describe('a Secret that is not changed', () => {
   const due = { rotation: { trigger: 'now' }, secret: { labels: { app: 'ci' } } };
   test.each([
     ["somebody else's", { labels: {} }],
@@ -117,7 +117,7 @@ describe('a Secret that is left as it is', () => {
     expect(plan(due, keySecret(fields))).toEqual(nothing);
   });
 
-  test('in order: the next look is when a rotation is due', () => {
+  test('if all is well, the next look is when a rotation is due', () => {
     expect(plan({}, keySecret())).toEqual(nothing);
     expect(plan({ rotation: { interval: '48h' } }, keySecret())).toEqual({
       type: 'nothing',
@@ -152,12 +152,12 @@ describe('a rotation', () => {
     expect(plan(spec, held)).toMatchObject({ type: 'nothing' });
   });
 
-  test('a staged key waits until every gateway knows it, and is made once', () => {
+  test('puts no new key into use until every gateway knows it, and makes it once', () => {
     expect(plan(byTrigger, keySecret(staged))).toEqual(nothing);
     expect(plan(byTrigger, keySecret(staged), { isOut: (key) => key === A })).toEqual(nothing);
   });
 
-  test('then it takes over in one write', () => {
+  test('puts the new key into use in one write', () => {
     expect(plan(byTrigger, keySecret(staged), { isOut: (key) => key === B })).toEqual({
       type: 'change',
       step: 'promote',
@@ -174,7 +174,7 @@ describe('a rotation', () => {
     });
   });
 
-  test('without overlap the key before stays nowhere', () => {
+  test('without overlap keeps the earlier key nowhere', () => {
     const { change } = plan({ rotation: { trigger: 'two', overlap: '0s' } }, keySecret(staged), {
       isOut: () => true,
     }) as { change: { data: object; annotations: object } };
@@ -182,7 +182,7 @@ describe('a rotation', () => {
     expect(change.annotations).not.toHaveProperty('penstock.dev/previous-not-after');
   });
 
-  test('a staged key of a disabled ApiKey waits; one that no rotation is for any more goes', () => {
+  test('of a disabled ApiKey waits with its staged key; a staged key without a rotation is removed', () => {
     const out = { isOut: () => true };
     expect(plan({ ...byTrigger, disabled: true }, keySecret(staged), out)).toEqual(nothing);
     expect(plan({}, keySecret(staged), out)).toMatchObject({
@@ -191,7 +191,7 @@ describe('a rotation', () => {
     });
   });
 
-  test('a staged value that is no key is made again', () => {
+  test('makes a staged value again if it is not a key', () => {
     expect(plan(byTrigger, keySecret({ data: { apiKey: A, nextApiKey: 'word' } }))).toMatchObject({
       step: 'stage',
       change: { data: { nextApiKey: C } },
@@ -202,7 +202,7 @@ describe('a rotation', () => {
 describe('an overlap', () => {
   const day = { rotation: { overlap: '24h', trigger: 'two' } };
 
-  test('holds a further rotation up, until its end is past on every clock', () => {
+  test('delays a further rotation until its end is past on every clock', () => {
     const held = keySecret(overlapping(HOUR_MS));
     expect(plan(day, held)).toEqual({ type: 'nothing', atMs: NOW_MS + HOUR_MS + 600_000 });
     expect(plan(day, keySecret(overlapping(-599_999)))).toMatchObject({ type: 'nothing' });
@@ -238,10 +238,10 @@ describe('an overlap', () => {
   });
 });
 
-describe('a Secret without notes', () => {
+describe('a Secret without annotations', () => {
   const bare = keySecret({ annotations: {}, createdAt: at(-5 * HOUR_MS) });
 
-  test('has its time counted from when it was made, and no rotation for it', () => {
+  test('counts its time from its creation, and from no rotation', () => {
     expect(
       plan({ rotation: { trigger: 'x', interval: '1h', overlap: '0s' } }, bare, { lastVersion: 2 }),
     ).toEqual({
@@ -260,7 +260,7 @@ describe('a Secret without notes', () => {
   });
 });
 
-describe('what the spec says of the Secret is brought to it', () => {
+describe('the Secret follows the spec', () => {
   const change = (spec: object, held: SecretRecord, facts: Partial<KeyFacts> = {}) => {
     const result = plan(spec, held, facts);
     return result.type === 'change' ? result.change : undefined;
@@ -275,7 +275,7 @@ describe('what the spec says of the Secret is brought to it', () => {
     },
   });
 
-  test('labels and annotations come, change and go; those of others stay', () => {
+  test('labels and annotations are added, changed and removed; those of others stay', () => {
     const wanted = { secret: { labels: { app: 'ci' }, annotations: { note: 'n' } } };
     expect(plan(wanted, dressed)).toEqual(nothing);
     expect(change({ secret: { labels: { app: 'cd', team: 't' } } }, dressed)).toEqual({
@@ -290,7 +290,7 @@ describe('what the spec says of the Secret is brought to it', () => {
     });
   });
 
-  test('a note that names labels of Penstock removes none of them', () => {
+  test('an annotation that lists labels of Penstock removes none of them', () => {
     const held = keySecret({
       annotations: notes(-HOUR_MS, {
         'penstock.dev/from-spec': `label:${ISSUED_SECRET_LABEL} annotation:penstock.dev/issued-at`,
@@ -303,7 +303,7 @@ describe('what the spec says of the Secret is brought to it', () => {
     });
   });
 
-  test('retain takes the owner off and puts it on again; other owners stay', () => {
+  test('retain removes the owner and its end restores it; other owners stay', () => {
     const other = { ...owner, kind: 'ConfigMap', name: 'c', uid: 'c', controller: false };
     const retained = { secret: { retain: true } };
     expect(change(retained, keySecret({ owners: [other, owner] }))).toMatchObject({ owners: [other] });
@@ -311,12 +311,12 @@ describe('what the spec says of the Secret is brought to it', () => {
     expect(change({}, keySecret({ owners: [other] }))).toMatchObject({ owners: [other, owner] });
   });
 
-  test('one that was kept after its ApiKey is taken up', () => {
+  test('a retained one is adopted', () => {
     const { owners: _, ...kept } = keySecret();
     expect(change({}, kept)).toEqual({ labels: {}, annotations: {}, data: {}, owners: [owner] });
   });
 
-  test('the address is kept up to date, but not where the key has its place', () => {
+  test('the address is kept up to date, unless the key is in its place', () => {
     const held = keySecret({ data: { apiKey: A, baseURL: 'http://old' } });
     expect(change({}, held, { baseUrl: 'http://new' })).toMatchObject({ data: { baseURL: 'http://new' } });
     const inPlace = keySecret({ data: { baseURL: A } });

@@ -14,7 +14,7 @@ const FIRST = snapshot({
   secrets: [secret()],
 });
 
-test('a pin brings the table of that time out under a new number; nothing moves but keys that end; unpinned, all does', async () => {
+test('a pin publishes an earlier table under a new number; only ends of keys take effect; after the pin, all changes do', async () => {
   const { state, tables, pins, change, run } = startLeader(FIRST);
   expect((await run()).generation).toBe(1);
   change({ modelRoutes: [route({ model: 'other' })] });
@@ -62,7 +62,7 @@ test.each(['9', 'yesterday'])('a pin to %s, which is not kept, holds the table i
   expect(pins.at(-1)).toMatchObject({ type: 'impossible', wanted });
 });
 
-test('while a gateway reads older tables only, what needs a newer one waits alone; then it goes out by itself', async () => {
+test('while a gateway reads older tables only, the newer form alone waits, and is published by itself later', async () => {
   const { state, tables, change, run } = startLeader(FIRST);
   state.readers = [
     { name: 'a', maxFormat: 2 },
@@ -102,7 +102,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
   const nextLeader = ({ tables, state }: Leader) =>
     startLeader(FIRST, { content: tables.at(-1), retired: state.retired });
 
-  test('works for no namespace after team-b has deleted it, and for team-b after it applies it again', async () => {
+  test('works for no namespace after team-b has deleted it, and for team-b after it is applied again', async () => {
     const leader = startLeader(FIRST);
     expect(await served(leader, inB())).toEqual(['team-b/bot']);
     expect(await served(leader, inB(), inA)).toEqual(['team-b/bot']);
@@ -115,7 +115,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
     ['its import was removed', [apiKey({ imports: [{ sha256: 'b'.repeat(64) }] }, { namespace: 'team-b' })]],
     ['it was disabled', [apiKey({ disabled: true }, { namespace: 'team-b' })]],
     ['it expired', [apiKey({ expiresAt: '2026-01-01T00:00:00Z' }, { namespace: 'team-b' })]],
-  ])('is refused to team-a where %s', async (_, left) => {
+  ])('is refused to team-a if %s', async (_, left) => {
     const leader = startLeader(FIRST);
     await served(leader, inB());
     await served(leader, inB(), inA);
@@ -134,7 +134,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
     expect(await served(third, inA, inB())).toEqual(['team-b/bot']);
   });
 
-  test('stays retired where the table that takes it away could not be written at first', async () => {
+  test('stays retired even if the table without it could not be written at first', async () => {
     const leader = startLeader(FIRST);
     await served(leader, inB());
     leader.state.isShut = true;
@@ -144,7 +144,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
     expect(leader.state.retired).toMatchObject([{ digest: A, namespace: 'team-b' }]);
   });
 
-  test('works again from a restored backup: objects with new UIDs, and the older one of team-a beside them', async () => {
+  test('works again from a restored backup: objects with new UIDs beside the older one of team-a', async () => {
     const first = startLeader(FIRST);
     await served(first, inB());
     await served(first);
@@ -155,7 +155,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
     ).toEqual(['team-b/bot']);
   });
 
-  test('goes on under another name of its namespace, applied before or after the old one is deleted', async () => {
+  test('works under another name of its namespace, applied before or after the deletion of the old one', async () => {
     const leader = startLeader(FIRST);
     await served(leader, inB());
     await served(leader, inB(), inA);

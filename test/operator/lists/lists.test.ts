@@ -38,8 +38,8 @@ function setsOf<T>({ gone, added }: Differing<T>) {
 const byIndex = (a: Item, b: Item) => a.index - b.index;
 const indexes = (items: readonly Item[]) => items.map(({ index }) => index);
 
-describe('differing', () => {
-  test('gives what one list alone holds, by identity, wherever in the lists it is', () => {
+describe('the difference of two lists', () => {
+  test('has the items of one list alone, by identity, in any position', () => {
     const onlyIn = (these: readonly Item[], others: readonly Item[]) =>
       these.filter((one) => !others.includes(one));
     fc.assert(
@@ -66,7 +66,7 @@ describe('differing', () => {
   });
 });
 
-test('a list that changes holds what came and did not go, and is the same list where nothing did', () => {
+test('a list that changes has the added items and not the removed ones, and is the same list without changes', () => {
   const edits = fc.array(fc.record({ key: fc.nat(9), item: fc.option(fc.constantFrom(...POOL)) }));
   fc.assert(
     fc.property(fc.array(edits), (rounds) => {
@@ -92,7 +92,7 @@ test('a list that changes holds what came and did not go, and is the same list w
   );
 });
 
-test('a sorter gives the parts of all items in order, however few or many are new', () => {
+test('a sorter returns the parts of all items in order, with any number of new ones', () => {
   // Two parts of each, far from one another in the order.
   const partsOf = new Map(POOL.map((item) => [item, [item, { index: 100 - item.index }]]));
   fc.assert(
@@ -111,7 +111,7 @@ test('a sorter gives the parts of all items in order, however few or many are ne
   );
 });
 
-test('a substitution gives each item or what represents it', () => {
+test('a substitution returns each item or its replacement', () => {
   const substitutes = fc.dictionary(fc.nat(39).map(String), fc.constantFrom('x', 'y'));
   const forms = new Map(
     POOL.flatMap((item) => ['x', 'y'].map((form) => [`${item.index}${form}`, { ...item }])),
@@ -156,7 +156,7 @@ test('two joined lists follow each other', () => {
 /** So that no entry is in both. */
 const partners = new Map(POOL.map((item) => [item, { ...item }]));
 
-test('the lower bound of a value is where it would be put', () => {
+test('the lower bound of a value is its place of insertion', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(20)), fc.nat(20), (numbers, wanted) => {
       const sorted = numbers.toSorted((a, b) => a - b);
@@ -166,7 +166,7 @@ test('the lower bound of a value is where it would be put', () => {
   );
 });
 
-test('a shared map holds what was set last, its earlier states stay, and any two tell the keys that differ', () => {
+test('a shared map has the latest values, its earlier states stay, and any two states tell their differences', () => {
   const edits = fc.array(fc.tuple(fc.string({ maxLength: 3 }), fc.option(fc.constantFrom(...POOL))));
   fc.assert(
     fc.property(fc.array(edits, { maxLength: 6 }), (rounds) => {

@@ -133,7 +133,7 @@ async function bodyOf(request: IncomingMessage): Promise<ExchangeRequest> {
 }
 
 describe('a gateway pod', () => {
-  test('is heard at once, and again as soon as it runs another table', async () => {
+  test('reports at once, and again as soon as it runs another table', async () => {
     const pod = await gateway();
     const exchange = start();
     exchange.setPods([podAt(pod.port)]);
@@ -154,7 +154,7 @@ describe('a gateway pod', () => {
     expect(pod.readyPods.every((count) => count === 1)).toBe(true);
   });
 
-  test('without news is asked again, and no change is reported', async () => {
+  test('without news is polled again, and no change is reported', async () => {
     const asked = Promise.withResolvers<void>();
     let calls = 0;
     const port = await oddPod(async (request, response) => {
@@ -171,7 +171,7 @@ describe('a gateway pod', () => {
     expect(exchange.changes).toEqual(['uid-gateway-0']);
   });
 
-  test('may wait 30 s, and learns how many pods are ready', async () => {
+  test('may wait 30 s, and gets the number of ready pods', async () => {
     const bodies: ExchangeRequest[] = [];
     const both = Promise.withResolvers<void>();
     const ports = await Promise.all(
@@ -190,7 +190,7 @@ describe('a gateway pod', () => {
     expect(bodies.map(({ readyPods }) => readyPods)).toEqual(bodies.map(() => 2));
   });
 
-  test('that leaves the list is forgotten at once, and its call is ended', async () => {
+  test('that leaves the list is forgotten at once, and its call is aborted', async () => {
     const pod = await gateway();
     const ended = Promise.withResolvers<void>();
     const port = await oddPod((request, response) => {
@@ -220,10 +220,10 @@ describe('a gateway pod', () => {
   });
 });
 
-describe('what a pod shall play', () => {
+describe('a drill that a pod is to run', () => {
   const order: DrillOrder = { id: 'one', route: 'team/m', fault: 'Hang', takeoverWithinMs: 5 };
 
-  test('is in its next call; asked to renew, it calls at once, and a finished drill is reported', async () => {
+  test('is in its next call; after a request to renew, it calls at once, and a finished drill is reported', async () => {
     const pod = await gateway();
     let orders: readonly DrillOrder[] = [];
     const exchange = start({ drillsOf: (uid) => (uid === 'uid-gateway-0' ? orders : []) });
@@ -241,7 +241,7 @@ describe('what a pod shall play', () => {
     expect(pod.readyPods).toHaveLength(3);
   });
 
-  test('may be more than was known when its call began: the call that is ended is no failure', async () => {
+  test('may be newer than the current call: aborting that call is not a failure', async () => {
     const calls: ExchangeRequest[] = [];
     const came = new Map([1, 2].map((count) => [count, Promise.withResolvers<void>()]));
     const port = await oddPod(async (request) => {
@@ -262,7 +262,7 @@ describe('what a pod shall play', () => {
 });
 
 describe('the token', () => {
-  test('is the one of the moment: a new one is picked up, and a pod that does not know it yet is asked again', async () => {
+  test('is the current one: a new one is read, and a pod that does not know it yet is called again', async () => {
     let expected: string | undefined = 'old';
     let own: string | undefined;
     const pod = await gateway(() => expected);
@@ -281,7 +281,7 @@ describe('the token', () => {
     );
   });
 
-  test('is in no failure', async () => {
+  test('is in no error', async () => {
     const port = await oddPod((request, response) => {
       request.resume();
       response.writeHead(500).end(`you said ${request.headers.authorization}`);
@@ -328,7 +328,7 @@ describe('a pod that fails', () => {
       },
       /^its answer is longer than/,
     ],
-  ])('%s: says what, and is asked again', async (_, listener, expected) => {
+  ])('%s: reports why, and is called again', async (_, listener, expected) => {
     let calls = 0;
     const again = Promise.withResolvers<void>();
     const port = await oddPod((request, response) => {
@@ -351,7 +351,7 @@ describe('a pod that fails', () => {
     expect(exchange.changes).toHaveLength(2);
   });
 
-  test('keeps what it last said', async () => {
+  test('keeps its last report', async () => {
     let calls = 0;
     const port = await oddPod((_, response) => {
       calls += 1;
@@ -364,7 +364,7 @@ describe('a pod that fails', () => {
     expect(answer).toMatchObject({ response: RESPONSE, failure: 'it answers the exchange with status 503' });
   });
 
-  test('refuses connections: is tried after 0.1 to 0.2 s first, and every 2.5 to 5 s later', async () => {
+  test('refuses connections: is retried after 0.1 to 0.2 s first, and every 2.5 to 5 s later', async () => {
     const closed = await closedPort();
     closers.push(() => closed.close());
     const clock = { ...makeFakeClock(), wallMs: () => 0 };
@@ -395,7 +395,7 @@ describe('a pod that fails', () => {
     expect(exchange.changes).toHaveLength(1);
   });
 
-  test('hangs beyond the time it may wait: the call is given up', async () => {
+  test('hangs beyond its time to wait: the call is aborted', async () => {
     const came = Promise.withResolvers<void>();
     const port = await oddPod((request) => {
       request.resume();
@@ -413,7 +413,7 @@ describe('a pod that fails', () => {
   });
 });
 
-test('after the end no timer is left, and no pod is asked any more', async () => {
+test('after the end no timer is left, and no pod is called', async () => {
   const pod = await gateway();
   const clock = { ...makeFakeClock(), wallMs: () => 0 };
   const exchange = start({ clock });

@@ -30,9 +30,9 @@ function callOf(spec: object, active?: object) {
   return buildCheck(check.request, entry, entry.keys[0]?.credential, reveal);
 }
 
-describe('what is asked', () => {
+describe('a check asks for', () => {
   // An operator from before there were checks refuses the field: it must stand in no object that does not name it.
-  test('a list of the models where the object says nothing, and the kind fills nothing in', () => {
+  test('a list of the models by default, without defaults of the CRD', () => {
     const silent = provider();
     expect(silent).not.toHaveProperty('spec.healthCheck');
     const { healthChecks } = createCompiler()(snapshot({ providers: [silent], secrets: [secret()] }), 0);
@@ -44,7 +44,7 @@ describe('what is asked', () => {
       expect(kind).not.toHaveProperty(`${place}.default`);
   });
 
-  test('a list of the models with the own key, unless something else is wanted', () => {
+  test('a list of the models with the own key, unless the object says otherwise', () => {
     const { method, url, headers, body } = callOf({});
     expect({ method, url, body }).toEqual({
       method: 'GET',
@@ -54,17 +54,17 @@ describe('what is asked', () => {
     expect(headers.authorization).toBe('Bearer sk-upstream');
   });
 
-  test('of Anthropic in its own words', () => {
+  test('Anthropic’s list with Anthropic’s headers', () => {
     const { url, headers } = callOf({ type: 'Anthropic' });
     expect(url).toBe('https://api.anthropic.com/v1/models');
     expect(headers).toMatchObject({ 'x-api-key': 'sk-upstream', 'anthropic-version': '2023-06-01' });
   });
 
-  test('with the further headers of the Provider', () => {
+  test('the list with further headers of the Provider', () => {
     expect(callOf({ headers: [{ name: 'X-Team', value: 'a' }] }).headers['x-team']).toBe('a');
   });
 
-  test('a path behind the host', () => {
+  test('a path of the host', () => {
     expect(callOf({}, { type: 'HTTPGet', path: '/health?deep=1' }).url).toBe(
       'https://api.openai.com/health?deep=1',
     );
@@ -83,13 +83,13 @@ describe('what is asked', () => {
     expect(JSON.parse(body)).toMatchObject({ model: 'gpt-x', [limit]: path === '/responses' ? 16 : 1 });
   });
 
-  test('no check of a Provider that disables it, or is out of service', () => {
+  test('nothing of a Provider that disables checks, or is out of service', () => {
     expect(compiled({ healthCheck: { active: { type: 'Disabled' } } }).healthChecks).toEqual([]);
     expect(compiled({ suspended: true }).healthChecks).toEqual([]);
   });
 });
 
-describe('what the answer says', () => {
+describe('the result of an answer', () => {
   const list: CheckRequest = { type: 'ListModels' };
   const path: CheckRequest = { type: 'HTTPGet', path: '/health' };
   const completion: CheckRequest = { type: 'Completion', model: 'm' };
@@ -141,13 +141,13 @@ describe('what the answer says', () => {
     expect(judgeCheck(request, callOf({}), answer).type).toBe(type);
   });
 
-  test('no sentence holds the key', () => {
+  test('no message contains the key', () => {
     const outcome = judgeCheck(list, callOf({}), { type: 'status', status: 401 });
     expect(JSON.stringify(outcome)).toContain('401');
     expect(JSON.stringify(outcome)).not.toContain('sk-upstream');
   });
 
-  test('none at all: the reason', () => {
+  test('no answer: the reason', () => {
     expect(judgeCheck(list, callOf({}), { type: 'none', reason: 'nobody is there' })).toEqual({
       type: 'fails',
       message: 'nobody is there',
@@ -155,7 +155,7 @@ describe('what the answer says', () => {
   });
 });
 
-test('a header from a Secret goes with the check', () => {
+test('a header from a Secret is sent with the check', () => {
   const entry: ProviderEntry | undefined = compiled({
     headers: [{ name: 'X-Token', valueFrom: { secretKeyRef: { name: 'openai', key: 'key' } } }],
   }).entry;

@@ -58,7 +58,7 @@ function stage(spec: Readonly<Record<string, unknown>> = {}) {
 const down = (): CheckAnswer => ({ type: 'status', status: 500 });
 const up = (): CheckAnswer => ({ type: 'status', status: 200 });
 
-test('the first check comes within a second, the next ones once an interval', async () => {
+test('the first check runs within a second, the next ones once an interval', async () => {
   const { pass, state } = stage({ healthCheck: { active: { interval: '30s', timeout: '2s' } } });
   expect(state()).toBeUndefined();
   expect(await pass(1_000)).toEqual([{ authorization: 'Bearer sk-upstream', timeoutMs: 2_000 }]);
@@ -67,7 +67,7 @@ test('the first check comes within a second, the next ones once an interval', as
   expect(await pass(1_000)).toHaveLength(1);
 });
 
-test('failures make it unhealthy at their threshold, successes healthy again at theirs', async () => {
+test('failures make an upstream unhealthy at their threshold, successes healthy again at theirs', async () => {
   const { pass, state, answerWith, prober, changes } = stage();
   await pass(1_000);
   answerWith(down);
@@ -87,7 +87,7 @@ test('failures make it unhealthy at their threshold, successes healthy again at 
   expect(changes).toEqual([ID, ID, ID]);
 });
 
-test('an upstream that never answered is unhealthy at the threshold of failures, and healthy at one success', async () => {
+test('an upstream that never answered is unhealthy at the threshold of failures, and healthy after one success', async () => {
   const { pass, state, answerWith } = stage({
     healthCheck: { active: { unhealthyThreshold: 2, healthyThreshold: 5 } },
   });
@@ -123,7 +123,7 @@ describe('keys', () => {
     expect([...(prober.findings(ID)?.refusedKeys.keys() ?? [])]).toEqual(['a']);
   });
 
-  test('a new value in the Secret is checked at once, and what was known of the old one is forgotten', async () => {
+  test('a new value in the Secret is checked at once, and the result of the old one is forgotten', async () => {
     const { pass, answerWith, prober, watch } = stage(two);
     answerWith(() => ({ type: 'status', status: 401 }));
     await pass(1_000);
@@ -136,7 +136,7 @@ describe('keys', () => {
   });
 });
 
-test('the same table again changes nothing', async () => {
+test('the same table again causes no check', async () => {
   const { pass, watch } = stage();
   await pass(1_000);
   watch({});
@@ -157,7 +157,7 @@ test('a Provider that left the table is forgotten, with its timers', async () =>
   expect(pending()).toEqual([]);
 });
 
-test('what the leader before found stays until a check says otherwise', async () => {
+test('the result of the previous leader stays until a check changes it', async () => {
   const { pass, prober, watch, state } = stage({ healthCheck: { active: { healthyThreshold: 2 } } });
   prober.recall([{ provider: ID }]);
   watch({ healthCheck: { active: { healthyThreshold: 2 } } });

@@ -68,7 +68,7 @@ test.each([200, 302, 503])('of %i the body is not read', async (status) => {
   expect(await ask(base)).toEqual({ type: 'status', status });
 });
 
-test('a refusal without end is read from its beginning', async () => {
+test('of an endless refusal only the start is read', async () => {
   const base = await serve((_request, response) => {
     response.writeHead(400);
     response.write('x'.repeat(1024 * 1024));
@@ -76,7 +76,7 @@ test('a refusal without end is read from its beginning', async () => {
   expect(await ask(base)).toEqual({ type: 'status', status: 400, body: 'x'.repeat(16 * 1024) });
 });
 
-test('a refusal that breaks off, or stays half, is the status and what has come', async () => {
+test('a refusal that breaks off, or hangs, gives its status and the text so far', async () => {
   const broken = await serve((request, response) => {
     response
       .writeHead(400, { 'content-length': '99' })
@@ -87,7 +87,7 @@ test('a refusal that breaks off, or stays half, is the status and what has come'
   expect(await ask(half, { timeoutMs: 200 })).toEqual({ type: 'status', status: 401, body: 'the beginning' });
 });
 
-test('an address that its namespace may not reach is not asked', async () => {
+test('an address that is closed to its namespace is not called', async () => {
   let asked = 0;
   const base = await serve((_request, response) => {
     asked += 1;
@@ -122,7 +122,7 @@ test('a connection that breaks', async () => {
   });
 });
 
-test('it goes by the rules of the Provider: its authority, and its proxy with the password', async () => {
+test('a check uses the settings of its Provider: its authority, and its proxy with the password', async () => {
   const base = await serve((_, response) => response.writeHead(204).end());
   const ca = makeCertificate({ name: 'authority', isCa: true });
   const identity = makeCertificate({ name: 'models', ipv4: ['127.0.0.1'], issuer: ca });

@@ -6,7 +6,7 @@ import { makeFakeClock } from '../../support/fake-clock.ts';
 
 const MINUTES = 60_000;
 
-test('what is in use stays, and so does what was in use, or was seen first, within ten minutes', () => {
+test('shards in use stay, and so do those in use, or first seen, within ten minutes', () => {
   const lastUsed = new Map([
     ['left', 0],
     ['left-lately', 1],
@@ -21,12 +21,12 @@ test('what is in use stays, and so does what was in use, or was seen first, with
   });
 });
 
-test('a copy of a manifest that is no longer kept goes at once: it could not be pinned without its shards', () => {
+test('a copy of a manifest that is no longer kept is deleted at once: without its shards it could not be pinned', () => {
   const listed = ['penstock-m-7', 'penstock-m-8', 'penstock-k-0f'];
   expect(decideCollection(listed, new Set(['penstock-m-8']), new Map(), 0).collect).toEqual(['penstock-m-7']);
 });
 
-test('the ten minutes are those of this leader, and begin again with each use', async () => {
+test('the ten minutes are counted by this leader, and start again with each use', async () => {
   const clock = makeFakeClock();
   let inUse: string[] = [];
   const dropped: string[] = [];

@@ -47,7 +47,7 @@ const shardPath = (namespace: string, name: string) => objectPath(secrets, { nam
 const remove = (client: KubeClient, path: string) => client.call({ method: 'DELETE', path });
 
 describe('publishing', () => {
-  test('writes every shard and then the pointer, numbered by the time where there was no table', async () => {
+  test('writes every shard and then the pointer, with a number from the clock if there was no table', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     const before = Date.now();
@@ -77,7 +77,7 @@ describe('publishing', () => {
     expect(client.takeWrites()).toEqual([]);
   });
 
-  test('hints alone write the pointer, and the next leader finds them', async () => {
+  test('hints alone write the pointer, and the next leader reads them', async () => {
     const { client, namespace } = await place();
     const first = makePublisher(client, namespace);
     await first.takeOver();
@@ -119,7 +119,7 @@ describe('publishing', () => {
     expect((await readTable(client, namespace)).manifest.revocations).toEqual([]);
   });
 
-  test('revocations go ahead of many shards', async () => {
+  test('revocations are written before many shards', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     await publisher.takeOver();
@@ -143,7 +143,7 @@ describe('publishing', () => {
   });
 });
 
-test('after a leader is killed as soon as its revocations are written, the next leader keeps those keys revoked', async () => {
+test('after a leader is killed right after writing revocations, the next leader keeps those keys revoked', async () => {
   const { client, namespace } = await place();
   const first = makePublisher(client, namespace);
   await first.takeOver();
@@ -164,7 +164,7 @@ test('after a leader is killed as soon as its revocations are written, the next 
 });
 
 describe('the heartbeat', () => {
-  test('touches nothing but the heartbeat, and carries the epoch of a new leader', async () => {
+  test('changes nothing but the heartbeat, and has the epoch of a new leader', async () => {
     const { client, namespace } = await place();
     const first = makePublisher(client, namespace);
     await first.takeOver();
@@ -205,7 +205,7 @@ describe('the heartbeat', () => {
   });
 });
 
-describe('of two leaders', () => {
+describe('two leaders', () => {
   test.each(['publish', 'heartbeat', 'drop shards'])(
     'the older one stops for good at its next %s',
     async (what) => {
@@ -249,7 +249,7 @@ describe('of two leaders', () => {
     expect((await loser.publish(CONTENT)).epoch).toBeGreaterThan(winner?.epoch ?? 0);
   });
 
-  test('again and again, versions only rise and every table is whole', async () => {
+  test('that alternate: versions only rise and every table is complete', async () => {
     const { client, namespace } = await place();
     const leaders = [makePublisher(client, namespace), makePublisher(client, namespace)];
     let last = { epoch: 0, generation: 0 };
@@ -269,7 +269,7 @@ describe('of two leaders', () => {
     }
   });
 
-  test('a leader that has stood down writes nothing', async () => {
+  test('a leader that has stepped down writes nothing', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     await publisher.takeOver();
@@ -279,7 +279,7 @@ describe('of two leaders', () => {
   });
 });
 
-describe('other hands', () => {
+describe('other writers', () => {
   test('may put labels and annotations on the pointer, which stay', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
@@ -297,7 +297,7 @@ describe('other hands', () => {
     expect((await readTable(client, namespace)).content).toEqual(changed());
   });
 
-  test('may accept an absence, once', async () => {
+  test('may confirm an absence, once', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     await publisher.takeOver();
@@ -381,7 +381,7 @@ describe('other hands', () => {
     expect(client.takeWrites()).toEqual([]);
   });
 
-  test('may delete a shard of a table that this leader found, and had nothing to change in', async () => {
+  test('may delete a shard of a table that this leader read, and did not change', async () => {
     const { client, namespace } = await place();
     const first = makePublisher(client, namespace);
     await first.takeOver();
@@ -420,7 +420,7 @@ describe('other hands', () => {
     ['not JSON', '{"epoch":'],
     ['of another schema', '{"epoch":7,"generation":9}'],
     ['of a later format', '{"minReader":99,"epoch":7,"generation":9000000000000}'],
-  ])('may spoil the manifest: one that is %s is taken for none, and said', async (_, text) => {
+  ])('may damage the manifest: one that is %s counts as missing, and is logged', async (_, text) => {
     const { client, namespace } = await place();
     const first = makePublisher(client, namespace);
     await first.takeOver();
@@ -465,7 +465,7 @@ test('after a cluster was put back to an older table, gateways are not locked ou
   expect(await publisher.publish(changed())).toMatchObject({ epoch: epoch + 6, generation: generation + 4 });
 });
 
-test('shards that no table names are deleted; those of the last five stay, with copies of the four before the last', async () => {
+test('shards without a table are deleted; those of the last five stay, with copies of the four before the last', async () => {
   const { client, namespace } = await place();
   const publisher = makePublisher(client, namespace);
   await publisher.takeOver();
@@ -494,7 +494,7 @@ test('shards that no table names are deleted; those of the last five stay, with 
   expect((await readTable(client, namespace)).content).toEqual(rerouted(0));
 });
 
-describe('keys that were retired', () => {
+describe('retired keys', () => {
   const retiredKey = (number: number, namespace: string, retiredMs = number): RetiredKey => ({
     digest: keyEntry(number).sha256,
     namespace,
@@ -502,7 +502,7 @@ describe('keys that were retired', () => {
   });
   const retired = [retiredKey(1, 'team-a'), retiredKey(2, 'team-b'), retiredKey(3, 'team-a')];
 
-  test('are written before the pointer, a Secret for each namespace, and found by the next leader', async () => {
+  test('are written before the pointer, a Secret for each namespace, and read by the next leader', async () => {
     const { client, namespace } = await place();
     const first = makePublisher(client, namespace);
     await first.takeOver();
@@ -521,7 +521,7 @@ describe('keys that were retired', () => {
     expect((await makePublisher(client, namespace).takeOver()).retired).toEqual(more);
   });
 
-  test('are no shards: an operator that does not know them leaves them where they are', async () => {
+  test('are no shards: an operator without this feature leaves them in place', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     await publisher.takeOver();
@@ -560,7 +560,7 @@ describe('keys that were retired', () => {
     },
   );
 
-  test('that a Secret names in a way that cannot be read are reported, and the others count', async () => {
+  test('in an unreadable Secret are logged, and the others count', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     await publisher.takeOver();
@@ -585,7 +585,7 @@ describe('keys that were retired', () => {
     ]);
   });
 
-  test('that came back and left again count from the last time, also where the older Secret was left', async () => {
+  test('that return and leave again count from the last time, also if the older Secret stays', async () => {
     const { client, namespace } = await place();
     const first = makePublisher(client, namespace);
     await first.takeOver();
@@ -598,7 +598,7 @@ describe('keys that were retired', () => {
     expect(found).toEqual(again);
   });
 
-  test('may be released by other hands, once', async () => {
+  test('may be released by other writers, once', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     await publisher.takeOver();
@@ -631,7 +631,7 @@ describe('keys that were retired', () => {
   });
 });
 
-describe('a table from before', () => {
+describe('an earlier table', () => {
   test('can be read while it is one of the last five, the one in use among them', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
@@ -650,7 +650,7 @@ describe('a table from before', () => {
     }
   });
 
-  test('represents those before it that differ in their keys alone', async () => {
+  test('contains those before it that differ in their keys alone', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     await publisher.takeOver();
@@ -673,7 +673,7 @@ describe('a table from before', () => {
     });
   });
 
-  test('that has lost a shard is not taken for whole', async () => {
+  test('without a shard counts as incomplete', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     await publisher.takeOver();
@@ -689,7 +689,7 @@ describe('a table from before', () => {
     });
   });
 
-  test('stays while it is pinned, however many come after it', async () => {
+  test('stays while it is pinned, however many follow', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     await publisher.takeOver();
@@ -709,7 +709,7 @@ describe('a table from before', () => {
     expect(publisher.pin()).toBe(String(generation));
   });
 
-  test('needs no copy for the next one to go out', async () => {
+  test('needs no copy for the next one to be published', async () => {
     const { client, namespace } = await place();
     const full = new KubeError(403, 'Forbidden', 'exceeded quota');
     const isCopy = ({ method, body }: { readonly method: string; readonly body?: unknown }) =>
@@ -723,10 +723,10 @@ describe('a table from before', () => {
   });
 });
 
-describe('a table that a newer operator wrote for newer gateways', () => {
+describe('a table of a newer operator for newer gateways', () => {
   const newer = '{"minReader":99,"epoch":7,"generation":9000000000000}';
 
-  test('is left as it is by an older one, until a human agrees', async () => {
+  test('is not changed by an older one, until a person agrees', async () => {
     const { client, namespace } = await place();
     const first = makePublisher(client, namespace);
     await first.takeOver();
@@ -753,10 +753,10 @@ describe('a table that a newer operator wrote for newer gateways', () => {
   });
 });
 
-describe('an API server that refuses for a while', () => {
+describe('an API server that fails for a while', () => {
   const busy = new KubeError(429, 'TooManyRequests', 'the server is busy', { retryAfterMs: 1_000 });
 
-  test('fails a publish, and the next one carries on with what is missing', async () => {
+  test('fails a publish, and the next one continues with the rest', async () => {
     const { client, namespace } = await place();
     const isPointer = ({ path }: { readonly path: string }) => path.endsWith('penstock-current');
     const refused = refusing(client, busy, (request) => request.method === 'PUT' && isPointer(request));
@@ -788,7 +788,7 @@ describe('an API server that refuses for a while', () => {
   });
 });
 
-test('a table of 5,000 keys and 500 routes is written once, and a change of one key is two writes', async () => {
+test('a table of 5,000 keys and 500 routes is written once, and a change of one key takes two writes', async () => {
   const { client, namespace } = await place();
   const publisher = makePublisher(client, namespace);
   await publisher.takeOver();
@@ -868,7 +868,7 @@ describe.each(['before', 'after'] as const)('a connection that breaks %s any of 
     await publisher.heartbeat();
   });
 
-  test('of a heartbeat: it is made good by the next', async () => {
+  test('of a heartbeat is made up by the next', async () => {
     const { client, namespace } = await place();
     const first = makePublisher(client, namespace);
     await first.takeOver();

@@ -21,12 +21,12 @@ test('a key that leaves the table is listed for ten minutes', () => {
   expect(listRevocations(tableOf(2), tableOf(2), first, 15 * MINUTES)).toEqual([]);
 });
 
-test('a key that comes back is not revoked any more', () => {
+test('a key that returns is no longer revoked', () => {
   const revoked = listRevocations(tableOf(1, 2), tableOf(2), [], 0);
   expect(listRevocations(tableOf(2), tableOf(1, 2), revoked, 1)).toEqual([]);
 });
 
-test('a key that leaves once more is listed once, from now', () => {
+test('a key that leaves again is listed once, from the last time', () => {
   const earlier = [{ digest: digest(1), addedMs: 0 }];
   expect(listRevocations(tableOf(1), tableOf(), earlier, MINUTES)).toEqual([
     { digest: digest(1), addedMs: MINUTES },
@@ -37,7 +37,7 @@ test('nothing is revoked by the first table', () => {
   expect(listRevocations(undefined, tableOf(1), [], 0)).toEqual([]);
 });
 
-test('at the limit the oldest leave', () => {
+test('at the limit the oldest are removed', () => {
   const earlier = numbers(REVOCATIONS_MAX).map((number) => ({ digest: digest(number), addedMs: number }));
   const list = listRevocations(tableOf(5_000, 5_001), tableOf(), earlier.toReversed(), MINUTES);
   expect(list).toHaveLength(REVOCATIONS_MAX);
@@ -46,7 +46,7 @@ test('at the limit the oldest leave', () => {
   expect([0, 1].map((number) => digests.has(digest(number)))).toEqual([false, false]);
 });
 
-test('of a thousand keys each that leaves is listed, and no other', () => {
+test('each of a thousand keys that leaves is listed, and no other', () => {
   const all = numbers(1_000);
   const gone = all.filter((number) => number % 7 === 0);
   const list = listRevocations(tableOf(...all), tableOf(...all.filter((number) => number % 7 > 0)), [], 0);

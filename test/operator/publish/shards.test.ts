@@ -55,7 +55,7 @@ const anyContent = fc
   })
   .map(makeContent);
 
-describe('whatever a table holds', () => {
+describe('for any table', () => {
   test('its shards joined give the same table, and each is within its bounds', async () => {
     await fc.assert(
       fc.asyncProperty(anyContent, async (content) => {
@@ -71,7 +71,7 @@ describe('whatever a table holds', () => {
     );
   });
 
-  test('the same content has the same names and bytes, whichever process writes it and whatever came before', async () => {
+  test('the same content has the same names and bytes, in any process and after any history', async () => {
     await fc.assert(
       fc.asyncProperty(anyContent, anyContent, async (content, other) => {
         const cutter = createShardCutter('penstock');
@@ -141,7 +141,7 @@ test('the order of members does not matter, nor that of the lists', async () => 
   expect(namesOf(await cutOnce(turned))).toEqual(namesOf(await cutOnce(content)));
 });
 
-test('names, digests and sizes stay what they are from version to version', async () => {
+test('names, digests and sizes are the same in every version', async () => {
   const shards = await cutOnce(makeContent({ keys: 3, routes: 1 }));
   // Another value here means: after an upgrade every gateway fetches the whole table again.
   expect(
@@ -182,7 +182,7 @@ test('names, digests and sizes stay what they are from version to version', asyn
   `);
 });
 
-test('shards that did not change are not made again', async () => {
+test('unchanged shards are not made again', async () => {
   const cutter = createShardCutter('penstock');
   const content = makeContent({ keys: 4_000, routes: 300, providers: 100 });
   const first = await cutter.cut(content, [], atOnce);
@@ -219,7 +219,7 @@ describe('the number of shards', () => {
     [6_401, 16],
     [50_000, 64],
     [1_000_000, 256],
-  ])('%i keys lie in %i', (keys, count) => {
+  ])('%i keys need %i', (keys, count) => {
     expect(chooseShardCount('keys', keys, [])).toBe(count);
   });
 
@@ -229,11 +229,11 @@ describe('the number of shards', () => {
     [129, 2],
     [2_000, 16],
     [1_000_000, 256],
-  ])('%i routes and providers lie in %i', (entries, count) => {
+  ])('%i routes and providers need %i', (entries, count) => {
     expect(chooseShardCount('routes', entries, [])).toBe(count);
   });
 
-  test('it grows at once and shrinks only below half of what made it grow', () => {
+  test('it grows at once and shrinks only below half of the size at which it grew', () => {
     expect(chooseShardCount('keys', 6_401, refs(8))).toBe(16);
     expect(chooseShardCount('keys', 6_400, refs(16))).toBe(16);
     expect(chooseShardCount('keys', 12_801, refs(16))).toBe(32);
@@ -241,13 +241,13 @@ describe('the number of shards', () => {
     expect(chooseShardCount('keys', 6_400, refs(32))).toBe(8);
   });
 
-  test('it does not shrink to where shards would be too large', () => {
+  test('it does not shrink if shards would be too large', () => {
     expect(chooseShardCount('routes', 10, [])).toBe(1);
     const large = refs(8, 400_000).map((ref) => ({ ...ref, kind: 'routes' as const }));
     expect(chooseShardCount('routes', 10, large)).toBe(8);
   });
 
-  test('keys made and deleted at a boundary do not rewrite the table', async () => {
+  test('keys added and removed at a boundary do not rewrite the table', async () => {
     const cutter = createShardCutter('penstock');
     const content = makeContent({ keys: 6_500 });
     const many = await cutter.cut(content, [], atOnce);
@@ -263,7 +263,7 @@ function noise(length: number, seed: string): string {
 }
 
 describe('a shard that would be too large', () => {
-  test('makes the number of its kind double, until every one fits', async () => {
+  test('doubles the number of its kind, until every one fits', async () => {
     const routes = numbers(60).map((number) =>
       routeEntry(number, [target('team-0/provider-0')], { description: noise(60_000, `route ${number}`) }),
     );
@@ -276,7 +276,7 @@ describe('a shard that would be too large', () => {
     expect(again.filter(({ ref }) => !namesOf(shards).includes(ref.name)).length).toBeLessThanOrEqual(1);
   });
 
-  test('because of one entry alone is refused, and the object is named', async () => {
+  test('through one entry alone is refused, and the object is named', async () => {
     const content = makeContent({ keys: 10, routes: 10, providers: 3 });
     const [first, ...rest] = content.credentials;
     const large = credential(first?.id ?? '', { value: noise(900_000, 'value') });
@@ -298,7 +298,7 @@ describe('a shard that would be too large', () => {
     expect(left.routes.every(({ targets }) => targets[0]?.provider !== refusal.objectId)).toBe(true);
   });
 
-  test('because all lie at one place is refused in the end', async () => {
+  test('because all entries share a place is refused in the end', async () => {
     const keys = numbers(3_000).map((number) =>
       keyEntry(number, {
         sha256: `00000000${hash('sha256', `${number}`).slice(8)}`,
@@ -309,7 +309,7 @@ describe('a shard that would be too large', () => {
   });
 });
 
-test('what a gateway would refuse is refused here, and the object is named without its value', async () => {
+test('content that a gateway would refuse is refused here, and the object is named without its value', async () => {
   const content = makeContent({ keys: 30, routes: 3, providers: 2 });
   const [first, ...rest] = content.credentials;
   const unfit = {
@@ -332,7 +332,7 @@ async function errorOf(cut: Promise<unknown>): Promise<UnfitEntryError> {
   throw new Error('nothing was thrown');
 }
 
-test('cut in pieces, a table is the same, and others run between them', async () => {
+test('a table cut in pieces is the same, and other work runs in between', async () => {
   const content = makeContent({ keys: 900, routes: 300, providers: 20 });
   let breaths = 0;
   const yieldNow = async () => {

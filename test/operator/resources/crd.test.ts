@@ -39,7 +39,7 @@ describe.each(RESOURCES.map((resource) => [resource.kind, resource] as const))('
     );
   });
 
-  test('every text of a field that has a default says it, as kubectl explain shows nothing else', () => {
+  test('every text of a field with a default names it, since kubectl explain shows nothing else', () => {
     const fields = levels(withDefaults(rootSchema(resource))).filter(
       ({ schema }) => schema.default !== undefined && schema.type !== 'object',
     );
@@ -47,7 +47,7 @@ describe.each(RESOURCES.map((resource) => [resource.kind, resource] as const))('
     expect(silent.map(({ path }) => path)).toEqual([]);
   });
 
-  test('everything that a rule could walk over has a bound', () => {
+  test('everything that a rule iterates over has a limit', () => {
     const inSpec = all.filter(({ path }) => path.startsWith('.spec'));
     const isOpen = (schema: CrdSchema) =>
       (schema.type === 'string' && schema.maxLength === undefined && schema.enum === undefined) ||
@@ -66,7 +66,7 @@ describe.each(RESOURCES.map((resource) => [resource.kind, resource] as const))('
     expect(keyless).toEqual([]);
   });
 
-  test('no default is an empty object: a rule would read fields that are not there yet', () => {
+  test('no default is an empty object: a rule would read missing fields', () => {
     const isEmpty = (value: unknown): boolean =>
       typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
     expect(failing((schema) => isEmpty(schema.default))).toEqual([]);
@@ -86,12 +86,12 @@ describe.each(RESOURCES.map((resource) => [resource.kind, resource] as const))('
     ).toEqual([]);
   });
 
-  test('every pattern is one that Go understands too', () => {
+  test('every pattern is valid in Go too', () => {
     // RE2 has no look-around, no back-references and no \u escapes.
     expect(failing((schema) => /\(\?[=!<]|\\[1-9]|\\u/.test(schema.pattern ?? ''))).toEqual([]);
   });
 
-  test('rules guard what may be missing', () => {
+  test('rules check for optional fields', () => {
     const unguarded = all.flatMap(({ path, schema }) =>
       (schema['x-kubernetes-validations'] ?? []).flatMap(({ rule }) =>
         [...rule.matchAll(/\b(?:self|oldSelf)\.([a-zA-Z]+)(?!\()\b(?!\()/g)].flatMap(([, name = '']) => {
@@ -107,7 +107,7 @@ describe.each(RESOURCES.map((resource) => [resource.kind, resource] as const))('
     expect(unguarded).toEqual([]);
   });
 
-  test('no field name is a boolean to old YAML parsers', () => {
+  test('no field name is a boolean in old YAML parsers', () => {
     expect(
       failing((schema) =>
         Object.keys(schema.properties ?? {}).some((name) => /^(y|n|yes|no|on|off)$/i.test(name)),
@@ -115,7 +115,7 @@ describe.each(RESOURCES.map((resource) => [resource.kind, resource] as const))('
     ).toEqual([]);
   });
 
-  test('field selectors and columns point at fields that are there', () => {
+  test('field selectors and columns name existing fields', () => {
     const paths = new Set(all.map(({ path }) => path));
     const [version] = crd(resource, '0').spec.versions;
     const pointed = [
@@ -127,7 +127,7 @@ describe.each(RESOURCES.map((resource) => [resource.kind, resource] as const))('
   });
 });
 
-test('kinds, short names and the category are those of the documentation', () => {
+test('kinds, short names and the category are as documented', () => {
   const names = RESOURCES.map((resource) => crd(resource, '0').spec.names);
   expect(names.map(({ kind, shortNames, categories }) => [kind, shortNames, categories])).toEqual([
     ['Provider', ['mprov'], ['penstock']],
@@ -157,7 +157,7 @@ test.each(
   expect(columns).toEqual(expected[kind]);
 });
 
-test('the API server keeps the displayName of an ApiKey, which nothing but people reads', () => {
+test('the API server keeps the displayName of an ApiKey, which only people read', () => {
   expect(structural(apiKeyResource.spec).properties?.displayName).toMatchObject({ type: 'string' });
 });
 
@@ -165,6 +165,6 @@ test.each([
   ['a union', z.strictObject({ a: z.union([z.string(), z.int()]) })],
   ['two patterns', z.strictObject({ a: z.string().regex(/a/).regex(/b/) })],
   ['an unknown', z.strictObject({ a: z.unknown() })],
-])('%s is refused: Kubernetes has no word for it', (_, schema) => {
+])('%s is refused, because a CRD cannot express it', (_, schema) => {
   expect(() => structural(schema)).toThrow(/no structural schema/);
 });

@@ -24,7 +24,7 @@ describe('the next time', () => {
   });
 });
 
-describe('what cannot be understood is reported with its path', () => {
+describe('an invalid schedule is reported with its path', () => {
   test.each([
     ['61 * * * *', 'must be five cron fields such as "0 3 * * *": Invalid value for minute: 61'],
     ['a b c d e', 'must be five cron fields'],

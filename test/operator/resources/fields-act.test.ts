@@ -283,12 +283,12 @@ function isRefused(kind: Resource['kind'], leaf: string): boolean {
 describe.each(SPECS)('%s', (kind, spec) => {
   const all = leaves(spec, 'spec');
 
-  test('every field acts or is refused', () => {
+  test('every field has an effect or is refused', () => {
     const neither = all.filter((leaf) => !Object.hasOwn(ACTS[kind], leaf) && !isRefused(kind, leaf));
     expect(neither).toEqual([]);
   });
 
-  test('what is said to act is a field', () => {
+  test('every field in the table exists', () => {
     expect(Object.keys(ACTS[kind]).filter((leaf) => !all.includes(leaf))).toEqual([]);
   });
 
@@ -303,7 +303,7 @@ describe.each(SPECS)('%s', (kind, spec) => {
     },
   );
 
-  test('every row of the table of what does not act points at a field, and at values of it', () => {
+  test('every row about fields without effect names an existing field and its values', () => {
     const known = (path: string) =>
       all.some((leaf) => leaf === path || leaf.startsWith(`${path}.`) || leaf.startsWith(`${path}[`));
     expect(UNSUPPORTED.filter((row) => row.kind === kind && !known(row.path))).toEqual([]);
@@ -311,8 +311,8 @@ describe.each(SPECS)('%s', (kind, spec) => {
   });
 });
 
-describe('what does not act is refused by name', () => {
-  test('of a field that acts, a value that does not', () => {
+describe('a value without effect is refused by name', () => {
+  test('of a field that otherwise has one', () => {
     const row = {
       kind: 'ModelRoute',
       path: 'spec.delivery',
@@ -325,7 +325,7 @@ describe('what does not act is refused by name', () => {
     expect(findUnsupported('ModelRoute', { delivery: 'Stream' }, [row])).toEqual([]);
   });
 
-  test('an empty list or object asks for nothing', () => {
+  test('an empty list or object is accepted', () => {
     expect(findUnsupported('ModelRoute', { responseModel: {} })).toEqual([]);
   });
 

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test('the committed files are those that the code makes', async () => {
+test('the committed files equal the generated ones', async () => {
   expect(await findStale(ROOT, GENERATED)).toEqual([]);
 });
 
@@ -29,7 +29,7 @@ test('a missing and a changed file are named, and nothing is written', async () 
   expect((await readdir(folder)).sort()).toEqual(['changed.md', 'docs']);
 });
 
-test('writing gives the paths of what differed, and then nothing differs', async () => {
+test('writing returns the changed paths, and then nothing differs', async () => {
   const files = [{ path: 'a/b/c.md', content: () => 'text' }];
   expect(await writeStale(folder, files)).toEqual(['a/b/c.md']);
   expect(await readFile(join(folder, 'a/b/c.md'), 'utf8')).toBe('text');

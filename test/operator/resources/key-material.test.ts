@@ -9,13 +9,13 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const bytes = Uint8Array.from({ length: 32 }, (_, at) => (at * 37 + 11) % 256);
 const key = encodeKey('psk_', bytes);
 
-describe('the form', () => {
+describe('the form of a key', () => {
   test('is the prefix, 43 characters for 256 bits, and a checksum of six', () => {
     expect(key).toMatch(/^psk_[0-9A-Za-z]{49}$/);
     expect(isWellFormedKey('psk_', key)).toBe(true);
   });
 
-  test('is the same for the same bytes: it holds them all, and nothing else', () => {
+  test('is the same for the same bytes: it encodes all of them, and nothing else', () => {
     expect(encodeKey('psk_', bytes)).toBe(key);
     const body = key.slice('psk_'.length, -6);
     const value = [...body].reduce((sum, char) => sum * 62n + BigInt(alphabet.indexOf(char)), 0n);
@@ -25,7 +25,7 @@ describe('the form', () => {
   test.each([
     ['all zero', 0x00],
     ['all one', 0xff],
-  ])('has its length for the bytes that are %s too', (_what, byte) => {
+  ])('has its length also for bytes that are %s', (_what, byte) => {
     const edge = encodeKey('psk_', new Uint8Array(32).fill(byte));
     expect(edge).toHaveLength(53);
     expect(isWellFormedKey('psk_', edge)).toBe(true);
@@ -38,7 +38,7 @@ describe('the form', () => {
     expect(isWellFormedKey('psk_', `psk_${other.slice('acme-'.length)}`)).toBe(false);
   });
 
-  test.each([0, 16, 31, 33, 64])('cannot be made of %i bytes', (length) => {
+  test.each([0, 16, 31, 33, 64])('needs more than %i bytes', (length) => {
     expect(() => encodeKey('psk_', new Uint8Array(length))).toThrow(
       new RangeError(`a key takes 32 random bytes, not ${length}`),
     );
@@ -46,7 +46,7 @@ describe('the form', () => {
 });
 
 describe('the checksum', () => {
-  test('finds every single character that is changed', () => {
+  test('finds every change of a single character', () => {
     const missed: string[] = [];
     for (let at = 'psk_'.length; at < key.length; at++) {
       for (const char of alphabet) {
@@ -57,7 +57,7 @@ describe('the checksum', () => {
     expect(missed).toEqual([]);
   });
 
-  test('finds neighbours that have changed places', () => {
+  test('finds swapped neighbours', () => {
     const swapped = Array.from({ length: 48 }, (_, index) => {
       const at = 'psk_'.length + index;
       return `${key.slice(0, at)}${key[at + 1]}${key[at]}${key.slice(at + 2)}`;
@@ -74,7 +74,7 @@ describe('the checksum', () => {
     ['a key with a space behind it', `${key} `],
     ['a key in capitals', key.toUpperCase()],
     ['another prefix', key.replace('psk_', 'sk-_')],
-  ])('does not hold for %s', (_what, text) => {
+  ])('fails for %s', (_what, text) => {
     expect(isWellFormedKey('psk_', text)).toBe(false);
   });
 });

@@ -34,7 +34,7 @@ describe('an ApiKey is refused where', () => {
   });
 });
 
-describe('what the API takes', () => {
+describe('the API accepts', () => {
   test.each(ACCEPTED)('%s', (_, object) => {
     expect(problems(parseObject(object))).toEqual({});
   });
@@ -44,7 +44,7 @@ describe('what the API takes', () => {
     expect(parsed.ok && parsed.value).toEqual(object);
   });
 
-  test('an object that says nothing gets every default', () => {
+  test('an empty object gets every default', () => {
     const parsed = parseModelRoute(route());
     expect(parsed.ok && parsed.value.spec).toEqual({
       model: 'chat',
@@ -77,7 +77,7 @@ describe('what the API takes', () => {
   });
 });
 
-test('every rule of the API is broken by some case above, so that its run-time twin is known to work', () => {
+test('every rule of the API is broken by a case above, so that its run-time form is tested', () => {
   const said = [
     ...PROVIDER_REFUSALS.map(([, object]) => problems(parseProvider(object))),
     ...MODEL_ROUTE_REFUSALS.map(([, object]) => problems(parseModelRoute(object))),

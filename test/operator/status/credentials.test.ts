@@ -66,7 +66,7 @@ describe('the condition CredentialsValid', () => {
     expect(say(status, 'Ready')).toMatch(/^True/);
   });
 
-  test('is the same in whichever order pods and keys are heard', () => {
+  test('is the same for any order of pods and keys', () => {
     const of = (...keys: readonly string[]) =>
       runs(7, { credentials: keys.map((key) => line('failed', { key, message: `${key} is wrong.` })) });
     expect(credentials(of('b', 'a'), of('a'))).toEqual(credentials(of('a'), of('a', 'b')));
@@ -81,7 +81,7 @@ describe('the condition CredentialsValid', () => {
     expect(say(status, 'CredentialsValid')).toMatch(/^Unknown CredentialsPending/);
   });
 
-  test('is an event when it fails and when it works again, and not when it is the same', () => {
+  test('causes an event when it fails and when it works again, and not without a change', () => {
     const events = (object: RawObject, ...answers: PodAnswer[]) => {
       const decision = decided(object, ...answers);
       return decision.type === 'write'
@@ -106,13 +106,13 @@ describe('the condition CredentialsValid', () => {
     ['no identity and no role', withKeys({})],
     ['a plain key', judge('Provider', { providers: [provider()], secrets: [secret()] })],
     ['no right to its identity', judge('Provider', { providers: [provider(spec)] })],
-  ])('is absent of a Provider with %s', (_, verdict) => {
+  ])('is absent for a Provider with %s', (_, verdict) => {
     const conditions =
       written(look(provider(), verdict, { credentials: credentials(valid) })).conditions ?? [];
     expect(conditions.map(({ type }) => type)).not.toContain('CredentialsValid');
   });
 
-  test('is there of access keys that take a role', () => {
+  test('exists for access keys with a role', () => {
     const verdict = withKeys({ aws: { roleARN: 'arn:aws:iam::123456789012:role/models' } });
     expect(say(written(look(provider(), verdict)), 'CredentialsValid')).toMatch(
       /^Unknown CredentialsPending/,

@@ -50,7 +50,7 @@ test.each<[ConditionType, Status | undefined, Status, Reason, 'Normal' | 'Warnin
   for (const event of events) expect(event).toMatchObject({ reason, note: 'the thing and the way out' });
 });
 
-test('an event without a message says what its reason means', () => {
+test('an event without a message has the text of its reason', () => {
   const [event] = eventsFor([
     { type: 'Issued', from: undefined, to: 'True', reason: 'Imported', message: '' },
   ]);
@@ -66,7 +66,7 @@ describe('a long text', () => {
     ['abcd', 3, 'ab…'],
     ['a😀b', 3, 'a…'],
     ['😀😀', 4, '😀😀'],
-  ])('%s is brought down to %i characters', (text, max, cut) => {
+  ])('%s is shortened to %i characters', (text, max, cut) => {
     expect(cutText(text, max)).toBe(cut);
   });
 
@@ -76,14 +76,14 @@ describe('a long text', () => {
     ['€€', 6, '€€'],
     ['€€€', 8, '€…'],
     ['😀😀😀', 9, '😀…'],
-  ])('%s is brought down to %i bytes', (text, max, cut) => {
+  ])('%s is shortened to %i bytes', (text, max, cut) => {
     expect(cutBytes(text, max)).toBe(cut);
     expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(max);
   });
 });
 
 describe('the reason of an event', () => {
-  test('is one of those that docs/reasons.md lists, by its type', () => {
+  test('is listed in docs/reasons.md, with its type', () => {
     const facts: Omit<EventFact, 'reason'> = { type: 'Normal', action: 'Publish', note: 'x' };
     const listed: readonly EventFact[] = [
       { ...facts, reason: 'Programmed' },

@@ -46,13 +46,13 @@ test.each([
   expect(keyNews(before, after).map(({ reason }) => reason)).toEqual(reasons);
 });
 
-test('of keys that were made elsewhere nothing is reported', () => {
+test('keys that were made elsewhere cause no event', () => {
   const { secretName: _, ...before } = status([1, 'Active']);
   const { secretName: __, ...after } = status([2, 'Active']);
   expect(keyNews(before, after)).toEqual([]);
 });
 
-describe('imports that take the place of a key that was made here', () => {
+describe('imports that replace a key made here', () => {
   const issuedKey = encodeKey('psk_', Buffer.alloc(32, 7));
   const name = 'ci-key';
   const labels = { [ISSUED_SECRET_LABEL]: 'bot' };
@@ -67,7 +67,7 @@ describe('imports that take the place of a key that was made here', () => {
     return keyNews(before, statusOf(withStatus(object, before)));
   };
 
-  test('leave the Secret, and an event says its name and how to delete it', () => {
+  test('keep the Secret, and an event has its name and the command to delete it', () => {
     const [event, ...more] = turned(statusOf(issuable()));
     expect(more).toEqual([]);
     expect(event).toMatchObject({ type: 'Normal', reason: 'Imported' });
@@ -77,7 +77,7 @@ describe('imports that take the place of a key that was made here', () => {
     expect(event?.note).not.toContain(issuedKey);
   });
 
-  test('among them its own hash: the event does not call it dead', () => {
+  test('with its own hash: the event does not call the key dead', () => {
     const [event] = turned(statusOf(issuable()), hash('sha256', issuedKey));
     expect(event?.note).toMatch(/stays; spec.imports has the hash of its key\. /);
   });
@@ -85,11 +85,11 @@ describe('imports that take the place of a key that was made here', () => {
   test.each([
     ['was not written yet', []],
     ["is somebody else's", [{ ...own, labels: {} }]],
-  ])('leave nothing to tell where the Secret %s', (_, secrets) => {
+  ])('cause no event if the Secret %s', (_, secrets) => {
     expect(turned(statusOf(issuable(), secrets))).toEqual([]);
   });
 
-  test('that change afterwards tell nothing of it again', () => {
+  test('that change afterwards cause no second event', () => {
     expect(turned(statusOf(issuable({ imports: [{ sha256: 'd'.repeat(64) }] })))).toEqual([]);
   });
 });

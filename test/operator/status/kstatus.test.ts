@@ -68,7 +68,7 @@ describe.each(fixtures)('of %s', (file) => {
     return [`${kind} ${namespace}/${name}`, verdict, object];
   });
 
-  test.each(cases)('%s ends as what it is', (_, verdict, object) => {
+  test.each(cases)('%s ends in its expected state', (_, verdict, object) => {
     const statuses = history(object, verdict, {}, nowMs);
     for (const { object: one } of statuses) {
       const status = one.status as { conditions: { type: string; observedGeneration?: number }[] };
@@ -99,13 +99,13 @@ describe('an object', () => {
     expect(kstatusOf(PROVIDER)).toBe('Current');
   });
 
-  test('that was edited is in progress until somebody has looked at that', () => {
+  test('that was edited is in progress until the operator has processed the edit', () => {
     const written = history(PROVIDER, VERDICT).at(-1)?.object;
     expect(kstatusOf(written)).toBe('Current');
     expect(kstatusOf({ ...written, metadata: { ...written?.metadata, generation: 4 } })).toBe('InProgress');
   });
 
-  test('that no pod takes is in progress for ten minutes, then it has failed', () => {
+  test('that no pod loads is in progress for ten minutes, and then failed', () => {
     const pods = fleet(runs(7), runs(6));
     expect(readings(PROVIDER, VERDICT, { pods })).toEqual([
       '5 s InProgress',
@@ -114,11 +114,11 @@ describe('an object', () => {
     ]);
   });
 
-  test('whose Secret may still come is in progress for a minute, then it has failed', () => {
+  test('whose Secret may still appear is in progress for a minute, and then failed', () => {
     expect(readings(PROVIDER, WITHOUT_SECRET)).toEqual(['0 s InProgress', '60 s Failed']);
   });
 
-  test('that is not accepted has failed at once: only a human can change that', () => {
+  test('that is not accepted has failed at once: only a person can change that', () => {
     const wrong = judge('Provider', { providers: [provider({ type: 'No' }, { generation: 3 })] });
     expect(readings(PROVIDER, wrong)).toEqual(['0 s Failed']);
   });
@@ -144,20 +144,20 @@ describe('an object', () => {
       apiKey({ imports: undefined }, { generation: 3 }),
       judge('ApiKey', { apiKeys: [apiKey({ imports: undefined, disabled: true }, { generation: 3 })] }),
     ],
-  ])('%s is current, as its owner wished, once every pod has it out of service', (_, object, verdict) => {
+  ])('%s is current, as its owner asked, once every pod has it out of service', (_, object, verdict) => {
     expect(readings(object, verdict)).toEqual(['0 s Current']);
     const pods = fleet(runs(7), runs(6));
     expect(readings(object, verdict, { pods }).slice(0, 1)).toEqual(['5 s InProgress']);
   });
 
-  test('that is suspended and names what is not there has failed: it could not serve when it is taken up again', () => {
+  test('that is suspended and names a missing object has failed: it could not serve again', () => {
     const verdict = judge('Provider', {
       providers: [provider({ suspended: true }, { generation: 3 })],
     });
     expect(readings(PROVIDER, verdict)).toEqual(['0 s InProgress', '60 s Failed']);
   });
 
-  test('that has failed is looked at by another leader, and nothing is written', () => {
+  test('that has failed is read by another leader, without a write', () => {
     const failed = history(PROVIDER, WITHOUT_SECRET).at(-1)?.object ?? PROVIDER;
     expect(look(failed, WITHOUT_SECRET, { nowMs: NOW_MS + hourMs })).toEqual({ type: 'same' });
   });
@@ -169,13 +169,13 @@ describe('an object', () => {
     expect(readings(failed, VERDICT, {}, at)).toEqual(['0 s Current']);
   });
 
-  test('whose key is about to be written is not worth a word for a minute, then in progress', () => {
+  test('whose key is about to be written is unchanged for a minute, then in progress', () => {
     const key = apiKey({ imports: undefined }, { generation: 3 });
     const verdict = judge('ApiKey', { apiKeys: [key] });
     expect(readings(key, verdict)).toEqual(['60 s InProgress', '720 s Failed']);
   });
 
-  test('with one target of two works, and is current', () => {
+  test('with one working target of two is current', () => {
     const half = route(
       { targets: [target(), target({ name: 'gone', providerRef: { name: 'no' } })] },
       { generation: 3 },

@@ -53,7 +53,7 @@ const say = (status: TenantPolicyStatus, type: string) => {
   return found && `${found.status} ${found.reason}: ${found.message}`;
 };
 
-test('one that every pod runs is Ready, and counts the namespaces that exist', () => {
+test('a policy that every pod runs is Ready, and counts its existing namespaces', () => {
   const status = written(decide(limited));
   expect(status).toMatchObject({ observedGeneration: 1, namespaces: 12, state: 'Serving' });
   expect(say(status, 'Programmed')).toBe('True Programmed: on 2/2 gateway pods at table generation 7');
@@ -61,7 +61,7 @@ test('one that every pod runs is Ready, and counts the namespaces that exist', (
   expect(say(status, 'BudgetExhausted')).toBeUndefined();
 });
 
-test('a range that the NetworkPolicies close is said with the line that opens it; one that they open is not', () => {
+test('a range that the NetworkPolicies close is reported with the line that opens it; an open one is not', () => {
   const opening = tenantPolicy({ egress: { allow: ['10.20.0.0/16', 'fd00:20::/64'] } });
   const closed = written(decide(opening, { networkPolicyRanges: ['10.0.0.0/8', '10.20.0.0/24'] }));
   expect(say(closed, 'Degraded')).toBe(
@@ -73,7 +73,7 @@ test('a range that the NetworkPolicies close is said with the line that opens it
     expect(say(written(decide(opening, { networkPolicyRanges })), 'Degraded')).toBeUndefined();
 });
 
-test('of several releases the first by name writes the status; another one does where that one misses an edit', () => {
+test('of several releases the first by name writes the status; another one does if the first misses an edit', () => {
   const here = written(decide(limited));
   expect(here.instance).toBe('penstock');
   const edited = tenantPolicy(
@@ -95,7 +95,7 @@ test('of several releases the first by name writes the status; another one does 
   });
 });
 
-test('a release writes the status of the object that its admission policies read, and no other one does', () => {
+test('a release writes the status of the policy that its admission policies read, and no other one does', () => {
   const own = { ...limited, metadata: { ...limited.metadata, name: 'second-platform' } };
   const here = written(decide(own));
   expect(here.instance).toBe('penstock');
@@ -110,7 +110,7 @@ test('an unchanged status is not written again', () => {
   expect(decide(limited, { present, nowMs: NOW_MS + 1_000 }).type).toBe('same');
 });
 
-test('pods that lag are said after five seconds', () => {
+test('lagging pods are named after five seconds', () => {
   const pods = fleet(runs(7), runs(6));
   expect(decide(limited, { pods })).toEqual({ type: 'same', untilMs: NOW_MS + 5_000 });
   const late = written(decide(limited, { pods, nowMs: NOW_MS + 5_000 }));
@@ -118,7 +118,7 @@ test('pods that lag are said after five seconds', () => {
   expect(say(late, 'Reconciling')).toBeDefined();
 });
 
-test('a wrong one is not accepted, names the field and says what is in force', () => {
+test('an invalid policy is not accepted, names the field and says what is in force', () => {
   const wrong = tenantPolicy({ egress: { allow: ['169.254.169.254/32'] } }, { generation: 2 });
   const held = written(decide([tenantPolicy(), wrong]));
   expect(say(held, 'Accepted')).toMatch(
@@ -131,7 +131,7 @@ test('a wrong one is not accepted, names the field and says what is in force', (
   expect(say(written(decide(unreadable)), 'Accepted')).toMatch(/no part of this policy is in force$/);
 });
 
-test('a budget that is used up shows, with the ten that are nearest to their limit', () => {
+test('a used-up budget is shown, with the ten that are closest to their limit', () => {
   const spentOf = spends({ 'team-03': 10_000_000, 'team-07': 9_000_000 });
   const status = written(decide(limited, { spentOf }));
   expect(say(status, 'BudgetExhausted')).toBe(
@@ -151,7 +151,7 @@ test('a budget that is used up shows, with the ten that are nearest to their lim
   ]);
 });
 
-test('spend is written at most once a minute, and at once where a budget is passed', () => {
+test('spend is written at most once a minute, and at once when a budget is passed', () => {
   const present = written(decide(limited, { spentOf: spends({ 'team-00': 1_000_000 }) }));
   const soon = { present, nowMs: NOW_MS + 1_000 };
   expect(decide(limited, { ...soon, spentOf: spends({ 'team-00': 2_000_000 }) })).toEqual({

@@ -29,8 +29,8 @@ function publish(
   });
 }
 
-describe('a form', () => {
-  test('is of the generation that first had it, however many follow', () => {
+describe('a form of an object', () => {
+  test('belongs to the generation that first had it, however many follow', () => {
     const tracker = createProgrammedTracker();
     publish(tracker, 7, new Map([[verdict, 'a']]));
     publish(
@@ -55,7 +55,7 @@ describe('a form', () => {
     expect(tracker.since(keyOf(other), 'x')).toBe(8);
   });
 
-  test('that is newer than the last publish is not out yet', () => {
+  test('that is newer than the last publish is not published', () => {
     const tracker = createProgrammedTracker();
     expect(tracker.since(keyOf(verdict), 'a')).toBeUndefined();
     publish(tracker, 7, new Map([[verdict, 'a']]));
@@ -63,14 +63,14 @@ describe('a form', () => {
     expect(tracker.since(keyOf(verdict), undefined)).toBeUndefined();
   });
 
-  test('of absence counts as one: a key that is switched off is off from a generation on', () => {
+  test('may be its absence: a disabled key is out from a generation on', () => {
     const tracker = createProgrammedTracker();
     publish(tracker, 7, new Map([[verdict, 'a']]));
     publish(tracker, 8, new Map([[verdict, undefined]]));
     expect(tracker.since(keyOf(verdict), undefined)).toBe(8);
   });
 
-  test('that comes back is new again, and so is an object that was gone', () => {
+  test('that returns is new again, and so is an object that was deleted', () => {
     const tracker = createProgrammedTracker();
     publish(tracker, 7, new Map([[verdict, 'a']]));
     publish(tracker, 8, new Map());
@@ -78,7 +78,7 @@ describe('a form', () => {
     expect(tracker.since(keyOf(verdict), 'a')).toBe(9);
   });
 
-  test('that comes back after a table without it, of which only the answer was lost, is new again', () => {
+  test('that returns after a table without it, whose write had no answer, is new again', () => {
     const tracker = createProgrammedTracker();
     publish(tracker, 7, new Map([[verdict, 'a']]));
     tracker.onAttempted({ verdicts: new Map([[keyOf(verdict), verdict]]), formOf: () => undefined });
@@ -88,7 +88,7 @@ describe('a form', () => {
     expect(tracker.since(keyOf(verdict), 'a')).toBe(9);
   });
 
-  test('whose table was published after all is of the generation that is in force then', () => {
+  test('whose table was published despite an error belongs to the generation in force', () => {
     const tracker = createProgrammedTracker();
     publish(tracker, 7, new Map([[verdict, 'a']]));
     tracker.onAttempted({ verdicts: new Map([[keyOf(verdict), verdict]]), formOf: () => 'b' });
@@ -113,12 +113,12 @@ describe('a form', () => {
   });
 });
 
-describe('what a status records', () => {
+describe('a record in a status', () => {
   const object = apiKey({}, { generation: 3 });
   const own = judge('ApiKey', { apiKeys: [object] });
   const done = withStatus(object, written(look(object, own)));
 
-  test('is trusted where it speaks about the present spec and says that every pod ran it', () => {
+  test('counts if it is about the present spec and every pod ran it', () => {
     expect(recordedGeneration(done)).toBe(7);
   });
 
@@ -127,7 +127,7 @@ describe('what a status records', () => {
     ['after an edit', { ...done, metadata: { ...done.metadata, generation: 4 } }],
     ['while pending', withStatus(object, written(look(object, own, { pods: fleet(), waitingSinceMs: 0 })))],
     ['of another shape', { ...object, status: { observedGeneration: 3, conditions: 'none', programmed: 7 } }],
-  ])('is not trusted %s', (_, changed) => {
+  ])('does not count %s', (_, changed) => {
     expect(recordedGeneration(changed)).toBeUndefined();
   });
 });
@@ -150,14 +150,14 @@ describe('the pods', () => {
     }
   });
 
-  test('whose table is of another history run none of this one, whatever its number', () => {
+  test('with a table of another history run none of this one, whatever its number', () => {
     const table = { epoch: 5, generation: 90, sinceMs: 0, source: 'api' } as const;
     const heard = new Map([['uid-a', runs(90, { table })]]);
     expect(allRun(podsState([pod('a')], heard, 5), 7)).toBe(true);
     expect(allRun(podsState([pod('a')], heard, 6), 7)).toBe(false);
   });
 
-  test('that are not on the list do not count', () => {
+  test('outside of the list do not count', () => {
     const state = podsState(
       [pod('a')],
       new Map([

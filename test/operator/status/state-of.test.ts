@@ -114,10 +114,10 @@ test.each(rows)('an object that %s', (_, facts, state) => {
   expect(stateOf(facts)).toBe(state);
 });
 
-describe('of two states', () => {
+describe('the order of states', () => {
   const named = new Map(rows.map(([, facts, state]) => [state, facts]));
 
-  test('each has its row', () => {
+  test('has a row for each', () => {
     expect([...named.keys()].sort()).toEqual([...states].sort());
   });
 
@@ -128,7 +128,7 @@ describe('of two states', () => {
     ['Suspended', 'Degraded'],
     ['OverBudget', 'Degraded'],
     ['Failing', 'Degraded'],
-  ] as const)('%s goes before %s', (worse, better) => {
+  ] as const)('puts %s before %s', (worse, better) => {
     const [a, b] = [named.get(worse), named.get(better)];
     expect(stateOf(of([], { conditions: [...(a?.conditions ?? []), ...(b?.conditions ?? [])] }))).toBe(worse);
   });

@@ -104,7 +104,7 @@ const facts = (object: RawObject, verdict = judge(object)) => ({
 });
 
 describe('a status', () => {
-  test('is read back as it was written, and a second look writes nothing', async () => {
+  test('is read back as written, and another run writes nothing', async () => {
     const namespace = await inNamespace('status-round');
     const { statuses, events, writes } = publisher();
     const objects = [
@@ -145,7 +145,7 @@ describe('a status', () => {
     expect(writes.filter(({ method }) => method === 'PATCH')).toHaveLength(objects.length);
   });
 
-  test('ends a kubectl wait for the present generation, no sooner', async () => {
+  test('ends a kubectl wait for the present generation, and not earlier', async () => {
     const namespace = await inNamespace('status-wait');
     const { statuses, events } = publisher();
     const object = await create(apiKey({}, { namespace }));
@@ -172,7 +172,7 @@ describe('a status', () => {
     await events.close();
   });
 
-  test('leaves the usage to its own manager, and takes back what it no longer says', async () => {
+  test('leaves the usage to its own manager, and removes its own obsolete fields', async () => {
     const namespace = await inNamespace('status-usage');
     const { statuses, events, client } = publisher();
     const object = await create(apiKey({ disabled: true }, { namespace }));
@@ -200,7 +200,7 @@ describe('a status', () => {
     await events.close();
   });
 
-  test('with the pods that are in trouble is read back as it was written, and they go away again', async () => {
+  test('with troubled pods is read back as written, and they are removed again', async () => {
     const namespace = await inNamespace('status-troubles');
     const { statuses, events } = publisher();
     const object = await create(provider({}, { namespace, name: 'shared' }));
@@ -236,7 +236,7 @@ describe('a status', () => {
     await events.close();
   });
 
-  test('says of credentials that are exchanged what pods report, and an event follows a refusal alone', async () => {
+  test('has the reports of pods about exchanged credentials, and an event follows a refusal alone', async () => {
     const namespace = 'platform';
     await inNamespace(namespace);
     const { statuses, events } = publisher();
@@ -276,7 +276,7 @@ describe('a status', () => {
     await events.close();
   });
 
-  test('of an object that is gone goes nowhere; that of its namesake is not touched', async () => {
+  test('of a deleted object is not written, and a new object of that name is not touched', async () => {
     const namespace = await inNamespace('status-gone');
     const { statuses, events } = publisher();
     const manifest = apiKey({}, { namespace });
@@ -291,7 +291,7 @@ describe('a status', () => {
   });
 });
 
-test('a status is written again before the watch has brought the first', async () => {
+test('is written again before the watch has delivered the first', async () => {
   const namespace = await inNamespace('status-twice');
   const { statuses, events } = publisher();
   const object = await create(apiKey({}, { namespace }));
@@ -303,7 +303,7 @@ test('a status is written again before the watch has brought the first', async (
   await events.close();
 });
 
-test('while a pod lags, a status waits 5 s, tells it, and tells more after 30 s; another form begins again', async () => {
+test('waits 5 s for lagging pods, names them, and names more after 30 s; another form starts again', async () => {
   const namespace = await inNamespace('status-lag');
   const clock = makeFakeClock(NOW_MS);
   const { client, events } = publisher();
@@ -337,7 +337,7 @@ test('while a pod lags, a status waits 5 s, tells it, and tells more after 30 s;
 });
 
 describe('events', () => {
-  test('of a transition are seen in kubectl describe and kubectl events', async () => {
+  test('of a change are shown in kubectl describe and kubectl events', async () => {
     const namespace = await inNamespace('events-seen');
     const { statuses, events } = publisher();
     const object = await create(provider({}, { namespace }));
@@ -357,7 +357,7 @@ describe('events', () => {
     await events.close();
   });
 
-  test('that repeat are counted as one series, and only what differs is another', async () => {
+  test('that repeat are counted as one series, and a different one is separate', async () => {
     const namespace = await inNamespace('events-series');
     const { events } = publisher();
     const ref = refOf('ApiKey', await create(apiKey({}, { namespace })));
@@ -378,7 +378,7 @@ describe('events', () => {
     await events.close();
   });
 
-  test('beyond 25 at once for one object are dropped; another object has its own budget', async () => {
+  test('beyond 25 at once for one object are dropped; another object has its own limit', async () => {
     const namespace = await inNamespace('events-budget');
     const { events } = publisher();
     const object = await create(apiKey({}, { namespace }));
@@ -422,7 +422,7 @@ describe('the key of an ApiKey', () => {
   const issuable = (namespace: string, spec: object = {}, name = 'bot') =>
     apiKey({ imports: undefined, ...spec }, { namespace, name });
 
-  test('is written into a Secret of its own, once, and goes with it', async () => {
+  test('is written to its own Secret, once, and deleted with it', async () => {
     const namespace = await inNamespace('issue-once');
     const { client, writes } = counted();
     const keys = issuer(client);
@@ -457,7 +457,7 @@ describe('the key of an ApiKey', () => {
     await plane().mustKubectl(['wait', '--for=delete', 'secret/bot-key', '-n', namespace, '--timeout=20s']);
   });
 
-  test('never takes the place of a Secret that was there', async () => {
+  test('never replaces a Secret that existed', async () => {
     const namespace = await inNamespace('issue-taken');
     await createStored(plane().client, {
       ...secretNamed(namespace, 'bot-key'),
@@ -490,7 +490,7 @@ describe('the key of an ApiKey', () => {
     expect(writes).toEqual([]);
   });
 
-  test('that the server refuses is reported in words, without the key', async () => {
+  test('that the server refuses is reported with the reason, without the key', async () => {
     const namespace = await inNamespace('issue-refused');
     const object = await create(issuable(namespace));
     // A namespace being deleted takes nothing new.

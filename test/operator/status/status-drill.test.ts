@@ -35,12 +35,12 @@ const failed = ran({ isPassed: false, message: 'lower timeouts.firstEvent' });
 const stuck: DrillReport = { trouble: 'no gateway pod is ready to run it' };
 
 describe('the status of a drill', () => {
-  test('is not there before the first run, nor without a drill', () => {
+  test('is absent before the first run, and without a drill', () => {
     expect(drillIn(written(decide(DRILLED)))).toBeUndefined();
     expect(drillIn(written(decide(PLAIN, passed)))).toBeUndefined();
   });
 
-  test('says when it ran, how it went, and when it comes next', () => {
+  test('has the time, the result and the next time', () => {
     expect(drillIn(written(decide(DRILLED, passed)))).toEqual({
       lastRunTime: '2026-06-01T00:00:00Z',
       result: 'Passed',
@@ -52,7 +52,7 @@ describe('the status of a drill', () => {
     });
   });
 
-  test('is written once, and stays what it is for the next leader, who has seen no run', () => {
+  test('is written once, and stays under the next leader, which has seen no run', () => {
     const after = withStatus(DRILLED, written(decide(DRILLED, passed)));
     expect(decide(after, passed, 60).type).toBe('same');
     expect(decide(after, undefined, 60).type).toBe('same');
@@ -65,7 +65,7 @@ describe('the status of a drill', () => {
     expect(next).toMatchObject({ result: 'Passed', nextRunTime: '2026-06-01T04:30:00Z' });
   });
 
-  test('goes with the drill', () => {
+  test('is removed with the drill', () => {
     const { status } = withStatus(DRILLED, written(decide(DRILLED, passed)));
     expect(drillIn(written(decide({ ...PLAIN, status })))).toBeUndefined();
   });
@@ -85,7 +85,7 @@ describe('the status of a drill', () => {
     });
   });
 
-  test('is no reason for the route not to be ready', () => {
+  test('does not make the route unready', () => {
     const conditions = (drill?: DrillReport) => written(decide(DRILLED, drill)).conditions;
     expect(conditions(failed)).toEqual(conditions());
   });
@@ -107,7 +107,7 @@ describe('an event', () => {
     expect(reasons(before, after)).toEqual(expected);
   });
 
-  test('tells what to change', () => {
+  test('says what to change', () => {
     expect(bad && drillNews(good, bad)[0]?.note).toBe('lower timeouts.firstEvent');
   });
 });

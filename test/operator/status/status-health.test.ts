@@ -52,7 +52,7 @@ describe('an upstream whose calls fail', () => {
     refusedKeys: new Map(),
   };
 
-  test('is Unhealthy with the first of them, and says since when and why, whatever a check says', () => {
+  test('is Unhealthy with the first of them, with time and reason, whatever a check says', () => {
     const health = healthOf(called(dead), reports());
     for (const known of [health, withChecks(health, works, ['main', 'spare'])])
       expect(known).toMatchObject({
@@ -64,7 +64,7 @@ describe('an upstream whose calls fail', () => {
       });
   });
 
-  test('is Unhealthy also where it was answered earlier, and nowhere where another pod is', () => {
+  test('is Unhealthy even if it answered earlier, but not if another pod is answered', () => {
     const forLong = called({ m: { calls: 90, failed: 5, cause: 'status_500' } }, about('working'));
     expect(healthOf(forLong, forLong)).toMatchObject({ reason: 'Unhealthy', totalPods: 2 });
     expect(healthOf(called(dead), called({ m: answered }))).toMatchObject({
@@ -74,7 +74,7 @@ describe('an upstream whose calls fail', () => {
     });
   });
 
-  test('is PartiallyHealthy where another model is answered, or where only some calls fail', () => {
+  test('is PartiallyHealthy if another model is answered, or only some calls fail', () => {
     expect(healthOf(called({ m: { cause: 'status_500' }, n: answered }))).toMatchObject({
       reason: 'PartiallyHealthy',
       failing: new Set(['m']),
@@ -88,7 +88,7 @@ describe('an upstream whose calls fail', () => {
     });
   });
 
-  test('is reported at once where nothing was known of it, and ten seconds after its last turn otherwise', () => {
+  test('is reported at once if nothing was known, and ten seconds after its last change otherwise', () => {
     const soon = { health: healthOf(called(dead)), nowMs: at(1) };
     const unknown = stored(reports());
     expect(say(written(look(unknown, VERDICT, soon)), 'Healthy')).toContain('False Unhealthy');
@@ -187,7 +187,7 @@ describe('an upstream', () => {
     expect(healthOf(...answers)).toMatchObject({ reason, healthyPods, totalPods });
   });
 
-  test('is not judged before every ready pod was heard', () => {
+  test('is not judged before every ready pod has reported', () => {
     expect(healthOf(working, undefined)).toBeUndefined();
     expect(healthOf()).toBeUndefined();
     expect(healthOf(working, silent)).toBeDefined();
@@ -241,7 +241,7 @@ describe('in the status', () => {
       'False CredentialExhausted: every key is out of credit or rejected; top up',
     ],
     ['unused', [reports()], 'Unknown NoTraffic: '],
-  ])('%s is reported, and Ready does not mind', (_, answers, text) => {
+  ])('%s is reported, and Ready does not change', (_, answers, text) => {
     const status = written(look(PROVIDER, VERDICT, { health: healthOf(...answers) }));
     expect(say(status, 'Healthy')).toContain(text);
     expect(say(status, 'Ready')).toBe('True Programmed');
@@ -257,7 +257,7 @@ describe('in the status', () => {
     ],
     ['status_404', 'every call fails: HTTP 404; check the path of spec.baseURL'],
     ['a word of a newer pod', 'every call fails: no answer; check whether its service is up'],
-  ])('a breaker that opened for %s says so', (cause, text) => {
+  ])('a breaker that opened for %s is reported with that', (cause, text) => {
     const answers = [
       reports(about('open', { upstreamModel: 'm', cause: 'truncated' }), about('open', { cause })),
     ];
@@ -265,7 +265,7 @@ describe('in the status', () => {
     expect(say(status, 'Healthy')).toContain(text);
   });
 
-  test('another number of pods is no reason to write', () => {
+  test('another number of pods causes no write', () => {
     expect(look(stored(working), VERDICT, { health: healthOf(working, working), nowMs: at(900) })).toEqual({
       type: 'same',
     });
@@ -275,7 +275,7 @@ describe('in the status', () => {
     });
   });
 
-  test('a turn for the worse is reported, but not more often than every 10 s', () => {
+  test('a change for the worse is reported, but at most every 10 s', () => {
     const before = stored(working);
     const health = healthOf(open);
     expect(look(before, VERDICT, { health, nowMs: at(4) })).toEqual({ type: 'wait', untilMs: at(10) });
@@ -285,12 +285,12 @@ describe('in the status', () => {
     });
   });
 
-  describe('the same word for another reason', () => {
+  describe('the same reason with another message', () => {
     const failsFor = (cause: string) => reports(about('open', { cause }));
     const reported = (before: RawObject, nowMs: number, ...answers: PodAnswer[]) =>
       look(before, VERDICT, { health: healthOf(...answers), nowMs });
 
-    test('is reported within a minute, and not more often; since when it fails stays reported', () => {
+    test('is reported within a minute, and not more often; the start of the failure stays', () => {
       const before = stored(failsFor('tls_failed'));
       expect(reported(before, at(20), failsFor('status_404'))).toEqual({ type: 'wait', untilMs: at(60) });
       const status = written(reported(before, at(60), failsFor('status_404')));
@@ -302,14 +302,14 @@ describe('in the status', () => {
       expect(reported(after, at(61), failsFor('status_404'))).toEqual({ type: 'same' });
     });
 
-    test('is no event of its own', () => {
+    test('causes no event', () => {
       expect(reported(stored(failsFor('tls_failed')), at(60), failsFor('status_404'))).toMatchObject({
         type: 'write',
         transitions: [],
       });
     });
 
-    test('learns where pods find another thing than before, not where one more uses it', () => {
+    test('is reported if pods find another cause, not if one more pod uses it', () => {
       const most = Array.from({ length: 9 }, () => working);
       const before = stored(open, ...most);
       expect(reported(before, at(900), open, ...most, working)).toEqual({ type: 'same' });
@@ -321,7 +321,7 @@ describe('in the status', () => {
       });
     });
 
-    test('is reported together with the pods that are in trouble, once a minute for both', () => {
+    test('is reported together with the troubled pods, once a minute for both', () => {
       const before = withStatus(
         PROVIDER,
         written(reported(stored(open, working, working), at(70), working, open, working)),
@@ -339,7 +339,7 @@ describe('in the status', () => {
         'spare',
       ]);
 
-    test('is no news where a new operator has not checked yet', () => {
+    test('is unchanged until a new operator has checked', () => {
       const failed = found('unhealthy', reports(), 'GET it was answered with 500');
       const before = withStatus(PROVIDER, written(look(PROVIDER, VERDICT, { health: failed })));
       const earlier = { health: found('unhealthy', reports(), FOUND_EARLIER), nowMs: at(900) };
@@ -348,7 +348,7 @@ describe('in the status', () => {
       expect(say(written(look(before, VERDICT, other)), 'Healthy')).toContain('fails: GET it: no answer');
     });
 
-    test('of one that works: that it is called is reported, that it is called no more is not', () => {
+    test('of a working upstream: the first call is reported, the last one is not', () => {
       const first = written(look(PROVIDER, VERDICT, { health: found('healthy', reports()) }));
       expect(say(first, 'Healthy')).toContain('no recent call');
       const before = withStatus(PROVIDER, first);
@@ -372,7 +372,7 @@ describe('in the status', () => {
     const failed = (lastError?: string) =>
       withStatus(PROVIDER, written(look(before, VERDICT, { ...failing(lastError), nowMs: at(10) })));
 
-    test('is reported with the turn for the worse, bounded', () => {
+    test('is reported with the change for the worse, with limited length', () => {
       expect(failed('GET it was answered with 500')).toMatchObject({
         status: reported('GET it was answered with 500'),
       });
@@ -380,14 +380,14 @@ describe('in the status', () => {
       expect(failed()).not.toHaveProperty('status.health.lastError');
     });
 
-    test('another one while it fails is no reason to write', () => {
+    test('that follows during a failure causes no write', () => {
       expect(look(failed('one'), VERDICT, { ...failing('another'), nowMs: at(900) })).toEqual({
         type: 'same',
       });
       expect(look(failed('one'), VERDICT, { ...failing(), nowMs: at(900) })).toEqual({ type: 'same' });
     });
 
-    test('is reported once where the check learns it after the calls', () => {
+    test('is reported once if a check finds it after the calls', () => {
       const status = written(look(failed(), VERDICT, { ...failing('late'), nowMs: at(60) }));
       expect(status).toMatchObject({
         health: { lastError: 'late', lastTransitionTime: '2026-06-01T00:00:10Z' },
@@ -396,7 +396,7 @@ describe('in the status', () => {
       expect(look(again, VERDICT, { ...failing('later'), nowMs: at(900) })).toEqual({ type: 'same' });
     });
 
-    test('stays reported when it works again; the next trouble does not begin with it, nor does a new spec', () => {
+    test('stays after recovery; the next failure does not start with it, nor does a new spec', () => {
       const health = healthOf(working);
       const mended = written(look(failed('one'), VERDICT, { health, nowMs: at(60) }));
       expect(mended).toMatchObject({ health: { healthyPods: 1, lastError: 'one' } });
@@ -410,7 +410,7 @@ describe('in the status', () => {
     });
   });
 
-  test('what one waits to tell does not keep other news', () => {
+  test('a waiting change does not delay other news', () => {
     const decision = look(
       stored(working),
       { ...VERDICT, generation: 4 },
@@ -419,7 +419,7 @@ describe('in the status', () => {
     expect(written(decision).observedGeneration).toBe(4);
   });
 
-  test('an upstream that worked and is quiet now stays healthy; one that failed does not stay failing', () => {
+  test('an upstream that worked and is idle stays healthy; one that failed does not stay failing', () => {
     expect(look(stored(working), VERDICT, { health: healthOf(reports()), nowMs: at(900) })).toEqual({
       type: 'same',
     });
@@ -427,7 +427,7 @@ describe('in the status', () => {
     expect(say(status, 'Healthy')).toContain('Unknown NoTraffic');
   });
 
-  test('a new spec is a new upstream, of which nothing is known', () => {
+  test('a new spec is a new upstream, without results', () => {
     const edited = { ...VERDICT, generation: 4 };
     const status = written(look(stored(working), edited, { health: healthOf(reports()), nowMs: at(900) }));
     expect(say(status, 'Healthy')).toContain('Unknown NoTraffic');

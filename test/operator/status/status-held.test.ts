@@ -34,7 +34,7 @@ const wrong: RawObject = { ...bad, status: served.status };
 const said = (status: ReturnType<typeof written>, type: string) =>
   status.conditions?.find((one) => one.type === type);
 
-test('what was accepted stays reported at its own generation; what is wrong is in Degraded; kstatus reads a failure', () => {
+test('the accepted form stays reported at its own generation; the error is in Degraded; kstatus reads a failure', () => {
   const decision = look(wrong, judgeHeld(wrong));
   const status = written(decision);
   expect(status.observedGeneration).toBe(4);
@@ -53,7 +53,7 @@ test('what was accepted stays reported at its own generation; what is wrong is i
   expect(eventsFor(decision.transitions)).toMatchObject([{ type: 'Warning', reason: 'LastKnownGood' }]);
 });
 
-test('where a Secret is gone, the reference is reported as broken and the object as ready', () => {
+test('after its Secret is deleted, the reference is reported as broken and the object as ready', () => {
   const object: RawObject = { ...good, status: served.status };
   const status = written(look(object, judgeHeld(object, NOW_MS, [])));
   expect(say(status, 'ResolvedRefs')).toMatch(/^False SecretNotFound/);
@@ -61,7 +61,7 @@ test('where a Secret is gone, the reference is reported as broken and the object
   expect(say(status, 'Degraded')).toMatch(/^True LastKnownGood: generation 3 serves until/);
 });
 
-test('a new leader reads from the status when the hour began, and writes nothing', () => {
+test('a new leader reads the start of the hour from the status, and writes nothing', () => {
   const held = withStatus(wrong, written(look(wrong, judgeHeld(wrong))));
   const later = NOW_MS + 1_234_000;
   const verdict = judgeHeld(held, later);
@@ -70,7 +70,7 @@ test('a new leader reads from the status when the hour began, and writes nothing
   expect(judgeHeld(held, NOW_MS + HOUR_MS).held).toBeUndefined();
 });
 
-test('also where it was degraded for another reason before', () => {
+test('also if it was degraded for another reason before', () => {
   const other = {
     type: 'Degraded',
     status: 'True',
@@ -85,7 +85,7 @@ test('also where it was degraded for another reason before', () => {
   expect(said(next, 'Degraded')?.lastTransitionTime).toBe('2026-06-01T00:00:00Z');
 });
 
-test('when the hour is over it is refused, and a warning tells; when it is put right, good news', () => {
+test('after the hour it is refused, with a warning; after its repair, an event reports that', () => {
   const held = withStatus(wrong, written(look(wrong, judgeHeld(wrong))));
   const nowMs = NOW_MS + HOUR_MS;
   const over = look(held, judgeHeld(held, nowMs), { nowMs });
@@ -106,6 +106,6 @@ test('when the hour is over it is refused, and a warning tells; when it is put r
   expect(eventsFor(right.transitions)).toMatchObject([{ type: 'Normal', reason: 'LastKnownGood' }]);
 });
 
-test('an object that was made again under the name has no status, and no claim on what served before', () => {
+test('an object that was created again has no status, and no claim on its earlier form', () => {
   expect(judgeHeld(bad)).toMatchObject({ isInTable: false });
 });

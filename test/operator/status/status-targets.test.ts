@@ -78,7 +78,7 @@ describe('calls to a target fail', () => {
     expect(failingOf(...answers)).toEqual(expected);
   });
 
-  test('and a model that the upstream does not know is distinguished, whatever else is answered there', () => {
+  test('a model that the upstream does not know is distinguished, whatever else is answered there', () => {
     const misconfigured = [{ provider: 'team-a/openai', upstreamModel: 'm' }];
     const { watch, changed } = targetWatch([reports(about('working'))]);
     expect(changed([runs(1, { health: [about('working')], misconfigured })])).toEqual([
@@ -89,7 +89,7 @@ describe('calls to a target fail', () => {
     expect([...(watch.failingTargets(VERDICT) ?? [])]).toEqual([['main', { kind: 'failing' }]]);
   });
 
-  test('and that it is for want of money is distinguished, where it is so for every pod', () => {
+  test('missing credit is distinguished, if every pod reports it', () => {
     const exhausted = about('out-of-money', { key: 'main' });
     const { watch, changed } = targetWatch([reports(about('open'))]);
     expect(changed([reports(exhausted)])).toEqual(['ModelRoute/team-a/chat']);
@@ -98,7 +98,7 @@ describe('calls to a target fail', () => {
     expect(watch.failingTargets(VERDICT)?.get('main')?.kind).toBe('failing');
   });
 
-  test('and those routes alone are looked at whose targets changed', () => {
+  test('only routes whose targets changed are processed', () => {
     const { changed } = targetWatch([reports(about('working'))]);
     const open = about('open', m);
     expect(changed([reports(about('working'))])).toEqual([]);
@@ -117,7 +117,7 @@ describe('in the status', () => {
   const stored = (failingTargets: ReadonlyMap<string, TargetTrouble>) =>
     withStatus(ROUTE, written(look(ROUTE, VERDICT, { failingTargets })));
 
-  test('a target that fails is Unhealthy, not counted, and Ready does not mind', () => {
+  test('a target that fails is Unhealthy, not counted, and Ready does not change', () => {
     const status = written(look(ROUTE, VERDICT, { failingTargets: fails }));
     expect(status).toMatchObject({
       usableTargets: 1,
@@ -134,7 +134,7 @@ describe('in the status', () => {
     expect(say(status, 'Ready')).toBe('True Programmed');
   });
 
-  test('a target whose upstream does not know its model says which, and what to do', () => {
+  test('a target whose upstream does not know its model names the model and the remedy', () => {
     expect(written(look(ROUTE, VERDICT, { failingTargets: unknown }))).toMatchObject({
       usableTargets: 1,
       totalTargets: 2,
@@ -149,7 +149,7 @@ describe('in the status', () => {
     });
   });
 
-  test('a target whose keys are out of credit says so, and where more is reported', () => {
+  test('a target whose keys are out of credit says so, and where the details are', () => {
     expect(written(look(ROUTE, VERDICT, { failingTargets: exhausted }))).toMatchObject({
       usableTargets: 1,
       totalTargets: 2,
@@ -165,7 +165,7 @@ describe('in the status', () => {
     });
   });
 
-  test('the first word is reported at once, the next not before a minute', () => {
+  test('the first report is written at once, the next one after a minute at the earliest', () => {
     const working = stored(none);
     const failing = withStatus(
       working,
@@ -190,7 +190,7 @@ describe('in the status', () => {
   const of = (kind: TargetTrouble['kind'], more: Partial<ModelCalls> = {}) =>
     new Map([['main', { kind, calls: calls(more) }]]);
 
-  test('a target whose every call fails says since when and why, and is written once', () => {
+  test('a target whose every call fails has time and reason, and is written once', () => {
     const before = stored(of('failing'));
     expect(before.status).toMatchObject({
       state: 'Degraded',
@@ -210,7 +210,7 @@ describe('in the status', () => {
     }
   });
 
-  test('a target that fails for another reason says so, after a minute', () => {
+  test('a target that fails for another reason is updated after a minute', () => {
     const before = stored(of('failing'));
     const failingTargets = of('failing', { cause: 'dns_failed', sinceMs: at(5) });
     expect(look(before, VERDICT, { failingTargets, nowMs: at(9) })).toEqual({
@@ -222,7 +222,7 @@ describe('in the status', () => {
     });
   });
 
-  test('a target that an edit repairs says so at once', () => {
+  test('a target that an edit repairs is updated at once', () => {
     const edited = { ...stored(of('failing')), metadata: { ...ROUTE.metadata, generation: 3 } };
     const verdict = { ...VERDICT, generation: 3 };
     expect(written(look(edited, verdict, { failingTargets: none, nowMs: at(1) }))).toMatchObject({
@@ -230,7 +230,7 @@ describe('in the status', () => {
     });
   });
 
-  test('a target of which some calls fail is in use, and its route is Degraded until they are answered', () => {
+  test('a target with some failing calls is in use, and its route is Degraded until they are answered', () => {
     const before = stored(of('partly', { state: 'partly', calls: 40 }));
     expect(before.status).toMatchObject({
       state: 'Degraded',
@@ -249,7 +249,7 @@ describe('in the status', () => {
     expect(JSON.stringify(back)).not.toContain('some calls');
   });
 
-  test('a second look writes nothing', () => {
+  test('another run writes nothing', () => {
     for (const failing of [fails, unknown, exhausted, none]) {
       expect(look(stored(failing), VERDICT, { failingTargets: failing, nowMs: at(900) })).toEqual({
         type: 'same',
@@ -265,13 +265,13 @@ describe('in the status', () => {
     }
   });
 
-  test('what the compile says of a target is reported at once', () => {
+  test('a verdict of the compile on a target is reported at once', () => {
     const verdict = judge('ModelRoute', { modelRoutes: [ROUTE] });
     const status = written(look(stored(fails), verdict, { failingTargets: none, nowMs: at(2) }));
     expect(status).toMatchObject({ targets: [{ state: 'RefNotFound' }, { state: 'RefNotFound' }] });
   });
 
-  test('of a Provider of somebody else the owner is to be asked', () => {
+  test('for a Provider of another namespace the message refers to its owner', () => {
     const foreign: ModelRouteVerdict = {
       ...VERDICT,
       targets: [{ name: 'main', state: 'Ready', upstream: { provider: 'platform/shared', model: 'm' } }],

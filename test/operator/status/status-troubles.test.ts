@@ -34,8 +34,8 @@ const first = (...answers: PodAnswer[]) => written(look(PROVIDER, VERDICT, facts
 const then = (status: ObjectStatus, answers: readonly (PodAnswer | undefined)[], nowMs: number) =>
   look(withStatus(PROVIDER, status), VERDICT, facts(answers, nowMs));
 
-describe('the status names the pods', () => {
-  test('that do not ask the address, with when they try again', () => {
+describe('the status names pods', () => {
+  test('that have stopped calling the address, with the time of their next try', () => {
     expect(first(working, open)).toMatchObject({
       health: {
         healthyPods: 1,
@@ -76,7 +76,7 @@ describe('the status names the pods', () => {
     });
   });
 
-  test('and nothing without faults, without calls, or for a key of another Provider', () => {
+  test('and none without errors, without calls, or for a key of another Provider', () => {
     for (const answer of [
       working,
       reports(),
@@ -88,14 +88,14 @@ describe('the status names the pods', () => {
     }
   });
 
-  test('and a silent pod counts neither as working nor as in trouble', () => {
+  test('and a silent pod counts neither as working nor as troubled', () => {
     const silent: PodAnswer = { ...open, failure: 'it does not answer' };
     const { health } = providerStatusSchema.parse(first(working, silent));
     expect(health).toMatchObject({ healthyPods: 1, totalPods: 1 });
     expect(health).not.toHaveProperty('troubles');
   });
 
-  test('at most ten, with how many there are, for sixteen troubles; a hundred pods fit well below 32 kB', () => {
+  test('up to ten, with the total, for sixteen troubles; a hundred pods fit well below 32 kB', () => {
     const models = Array.from({ length: 40 }, (_, index) => `${'m'.repeat(250)}-${10 + index}`);
     const entries = models.map((upstreamModel) => about('open', { upstreamModel, untilMs: NOW_MS }));
     const views = Array.from({ length: 100 }, (_, index) => ({
@@ -113,10 +113,10 @@ describe('the status names the pods', () => {
   });
 });
 
-describe('is written', () => {
+describe('the status is written', () => {
   const half = first(working, open);
 
-  test('by itself no more often than once a minute', () => {
+  test('for troubles alone at most once a minute', () => {
     const served = reports(about('working', { key: 'main' }));
     const healthy = first(served, served, served);
     const limited = reports(about('working'), about('rate-limited', { key: 'main' }));
@@ -150,7 +150,7 @@ describe('is written', () => {
     expect(mended).not.toHaveProperty('health.troubles');
   });
 
-  test('not for another time of the next try, nor for a pod after the tenth', () => {
+  test('not for a new time of the next try, nor for a pod after the tenth', () => {
     const later = reports(about('open', { untilMs: at(925) }));
     expect(then(half, [working, later], at(900))).toEqual({ type: 'same' });
     const eleven = Array.from({ length: 11 }, () => open);
@@ -161,7 +161,7 @@ describe('is written', () => {
     expect(then(half, [working, undefined], at(900))).toEqual({ type: 'same' });
   });
 
-  test('no more of a Provider that is out of service', () => {
+  test('without troubles for a Provider that is out of service', () => {
     const verdict = judge('Provider', { providers: [PROVIDER] });
     const status = written(look(withStatus(PROVIDER, half), verdict, facts([open, open], at(1))));
     expect(status).not.toHaveProperty('health.troubles');

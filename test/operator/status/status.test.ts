@@ -80,13 +80,13 @@ describe('a status', () => {
     },
   );
 
-  test('speaks about the generation that was judged, in the status and in each condition', () => {
+  test('has the generation that was processed, in the status and in each condition', () => {
     const status = written(look(KEY, keyVerdict()));
     expect(status.observedGeneration).toBe(3);
     expect(new Set(status.conditions?.map((one) => one.observedGeneration))).toEqual(new Set([3]));
   });
 
-  test('gives only reasons that are documented for their condition', () => {
+  test('has only reasons that are documented for their condition', () => {
     const expired = { expiresAt: '2020-01-01T00:00:00Z' };
     const decisions = [
       ...[{}, { disabled: true }, expired, { budgets: 7 }, { imports: undefined }].map((spec) =>
@@ -112,14 +112,14 @@ describe('a status', () => {
     }
   });
 
-  test('of an object that became invalid drops conditions that no longer hold', () => {
+  test('of an object that became invalid loses conditions that no longer hold', () => {
     const disabled = withStatus(KEY, written(look(KEY, keyVerdict({ disabled: true }))));
     const status = written(look(disabled, keyVerdict(), { since: 8, pods: fleet(runs(8)) }));
     expect(say(status, 'Disabled')).toBeUndefined();
     expect(say(status, 'Ready')).toBe('True Programmed');
   });
 
-  test('cuts texts to what the server takes', () => {
+  test('is shortened to the limits of the server', () => {
     const verdict = judge('Provider', PROVIDER_PARTS);
     const long: Condition = {
       type: 'Degraded',
@@ -133,7 +133,7 @@ describe('a status', () => {
     expect(say(status, 'Degraded')).toMatch(/😀…$/u);
   });
 
-  test('written by somebody else in a form of its own is written again as a whole', () => {
+  test('in a form written by others is written again as a whole', () => {
     const odd = { ...KEY, status: { conditions: 'all is well' } };
     expect(say(written(look(odd, keyVerdict())), 'Ready')).toBe('True Programmed');
     expect(
@@ -152,7 +152,7 @@ describe('Programmed', () => {
     expect(say(status, 'Ready')).toBe('True Programmed');
   });
 
-  test('counts the pods of a Provider or ModelRoute again when they come and go, without a word beside', () => {
+  test('counts the pods of a Provider or ModelRoute again when they change, without another change', () => {
     const verdict = judge('ModelRoute', ROUTE_PARTS);
     const is = withStatus(route({}, META), written(look(route({}, META), verdict)));
     const countAgain = (...pods: (PodAnswer | undefined)[]) => look(is, verdict, { pods: fleet(...pods) });
@@ -171,7 +171,7 @@ describe('Programmed', () => {
     ['one pod was not heard', { pods: fleet(runs(7), undefined) }],
     ['no pod is ready', { pods: fleet() }],
     ['the table is not published', { since: undefined }],
-  ])('is not said while %s, and for 5 s nothing else is', (_, facts) => {
+  ])('is not true while %s, and for 5 s nothing else is written', (_, facts) => {
     const verdict = keyVerdict();
     expect(look(KEY, verdict, facts)).toEqual({ type: 'wait', untilMs: at(5) });
     const waiting = { ...facts, waitingSinceMs: NOW_MS };
@@ -182,7 +182,7 @@ describe('Programmed', () => {
     expect(say(written(later), 'Ready')).toMatch(/^False Pending: /);
   });
 
-  test('is never said of a form that is not published, whatever the pods run', () => {
+  test('is never true for a form that is not published, whatever the pods run', () => {
     const edited = keyVerdict({}, { generation: 4 });
     expect(look(programmedKey(), edited, { since: undefined, pods: fleet(runs(99)) }).type).toBe('wait');
   });
@@ -196,12 +196,12 @@ describe('Programmed', () => {
     ],
     ['one of two lags', { pods: lagging() }, 'waiting for 1 of 2 gateway pods'],
     ['nothing is published', { since: undefined }, 'no table with the current form is published yet'],
-  ])('pending says why: %s', (_, facts, message) => {
+  ])('pending has its reason: %s', (_, facts, message) => {
     const status = written(look(KEY, keyVerdict(), { ...facts, waitingSinceMs: NOW_MS, nowMs: at(5) }));
     expect(say(status, 'Programmed')).toBe(`False Pending: ${message}`);
   });
 
-  test('after 30 s names the pods that lag, and why', () => {
+  test('after 30 s names the lagging pods, and why', () => {
     const refused = runs(6, { rejected: { generation: 7, reason: 'shard penstock-k-00 is damaged' } });
     const silent = { ...runs(5), failure: 'it does not answer (ECONNREFUSED)' };
     const pods = fleet(runs(7), refused, silent, undefined, runs(6));
@@ -240,7 +240,7 @@ describe('Programmed', () => {
     ['later tables are published', { pods: fleet(runs(12), runs(13)) }],
     ['time goes by', { nowMs: at(86_400) }],
     ['a new leader has not published yet', { since: undefined }],
-  ])('once true, nothing is written when %s', (_, facts) => {
+  ])('once true, is not written again if %s', (_, facts) => {
     expect(look(programmedKey(), keyVerdict(), facts)).toEqual({ type: 'same' });
   });
 
@@ -256,7 +256,7 @@ describe('Programmed', () => {
     expect(say(status, 'Programmed')).toBe('True Programmed: on 2/2 gateway pods at table generation 7');
   });
 
-  test('with a new form goes from true to true in one write, or over pending where pods lag', () => {
+  test('with a new form goes from true to true in one write, or through pending if pods lag', () => {
     const verdict = keyVerdict({}, { generation: 4 });
     const smooth = written(look(programmedKey(), verdict, { since: 8, pods: fleet(runs(8)), nowMs: at(60) }));
     expect(smooth.programmed?.tableGeneration).toBe(8);
@@ -272,7 +272,7 @@ describe('Programmed', () => {
     });
   });
 
-  test('of an object that is refused is false at once', () => {
+  test('of a refused object is false at once', () => {
     const verdict = keyVerdict({ budgets: 7 });
     for (const since of [undefined, 7]) {
       const status = written(look(programmedKey(), verdict, { since, pods: fleet() }));
@@ -320,7 +320,7 @@ describe('Programmed', () => {
 });
 
 describe('Ready', () => {
-  test('has the reason of the first that fails', () => {
+  test('has the reason of the first false condition', () => {
     const unresolved = judge('Provider', { providers: [PROVIDER] });
     const status = written(look(PROVIDER, unresolved, { pods: fleet() }));
     expect(say(status, 'Ready')).toMatch(/^False SecretNotFound: /);
@@ -329,7 +329,7 @@ describe('Ready', () => {
     );
   });
 
-  test('tells kstatus that only an edit helps where that is so', () => {
+  test('tells kstatus if only an edit helps', () => {
     const object = provider({ type: 'No' });
     const status = written(look(object, judge('Provider', { providers: [object] })));
     expect(say(status, 'Stalled')).toMatch(/^True Invalid/);
@@ -337,8 +337,8 @@ describe('Ready', () => {
   });
 });
 
-describe('a second look', () => {
-  test('at what was written writes nothing, in whatever order lists come back', () => {
+describe('another run', () => {
+  test('on the written status writes nothing, for any order of lists', () => {
     const cases: [RawObject, Parameters<typeof look>[1]][] = [
       [PROVIDER, judge('Provider', PROVIDER_PARTS)],
       [route({}, META), judge('ModelRoute', ROUTE_PARTS)],
@@ -364,7 +364,7 @@ describe('a second look', () => {
     expect(moved?.map(({ type }) => type)).toEqual(['Disabled']);
   });
 
-  test('tells which conditions changed', () => {
+  test('returns the changed conditions', () => {
     const decision = look(programmedKey(), keyVerdict({ disabled: true }), {
       since: 8,
       pods: fleet(runs(8)),
@@ -377,7 +377,7 @@ describe('a second look', () => {
     expect(eventsFor(decision.transitions)).toMatchObject([{ type: 'Normal', reason: 'DisabledBySpec' }]);
   });
 
-  test('counts routes after 5 s of quiet at most, and says at once that there are any, or none', () => {
+  test('counts routes after 5 s without changes at most, and reports at once that there are any, or none', () => {
     const none = { ...judge('Provider', PROVIDER_PARTS), attachedRoutes: 0 };
     const verdict = { ...none, attachedRoutes: 2 };
     const unused = withStatus(PROVIDER, written(look(PROVIDER, none)));
@@ -394,7 +394,7 @@ describe('a second look', () => {
 describe('the Secret of a key', () => {
   const pendingKey = apiKey({ imports: undefined }, META);
 
-  test('that is about to be written is not worth a status', () => {
+  test('that is about to be written does not change the status', () => {
     const verdict = keyVerdict({ imports: undefined });
     expect(look(pendingKey, verdict)).toEqual({ type: 'wait', untilMs: at(60) });
     const decision = look(pendingKey, verdict, { waitingSinceMs: NOW_MS, nowMs: at(60) });
@@ -404,7 +404,7 @@ describe('the Secret of a key', () => {
     expect(eventsFor(decision.transitions).map(({ type }) => type)).not.toContain('Warning');
   });
 
-  test('that cannot be written is reported at once, and why', () => {
+  test('that cannot be written is reported at once, with the reason', () => {
     const status = written(
       look(pendingKey, keyVerdict({ imports: undefined }), { issueFailure: 'quota is used up' }),
     );
@@ -419,7 +419,7 @@ describe('the Secret of a key', () => {
     expect(say(written(look(pendingKey, verdict)), 'Issued')).toMatch(/once spec.disabled is false$/);
   });
 
-  test('that belongs to somebody else is reported at once', () => {
+  test('that belongs to another owner is reported at once', () => {
     const secrets = [secret({ name: 'bot-key', labels: { [ISSUED_SECRET_LABEL]: 'other' } })];
     const verdict = keyVerdict({ imports: undefined }, {}, { secrets });
     expect(say(written(look(pendingKey, verdict)), 'Issued')).toMatch(/^False SecretTaken/);

@@ -40,13 +40,13 @@ test.each([
   expect(withChecks(called, checked, ['a', 'b'])?.reason).toBe(reason);
 });
 
-test('without a check it is what the calls say', () => {
+test('without a check the calls decide', () => {
   const known = calls('Healthy');
   expect(withChecks(known, undefined, [])).toBe(known);
   expect(withChecks(undefined, undefined, [])).toBeUndefined();
 });
 
-test('what fails is reported in a sentence', () => {
+test('a failure is reported in a sentence', () => {
   expect(withChecks(undefined, checks('unhealthy'), [])?.message).toBe(
     'the check of the operator fails: GET it was answered with 500',
   );
@@ -74,11 +74,11 @@ test.each([
     { ...checks('unhealthy'), endpoint: { state: 'unhealthy', against: 0, message: FOUND_EARLIER } },
     undefined,
   ],
-] as const)('what the check met %s is the last error', (_, called, checked, lastError) => {
+] as const)('the result of the check %s is the last error', (_, called, checked, lastError) => {
   expect(withChecks(called, checked, ['a', 'b'])?.lastError).toBe(lastError);
 });
 
-test('a key that is refused to the check is invalid, unless calls with it are answered', () => {
+test('a key that a check finds rejected is invalid, unless calls with it are answered', () => {
   const found = withChecks(calls('Healthy', { answeredKeys: new Set(['b']) }), checks('healthy', 'a', 'b'), [
     'a',
     'b',
@@ -86,7 +86,7 @@ test('a key that is refused to the check is invalid, unless calls with it are an
   expect([...(found?.keys ?? [])].map(([name, { state }]) => [name, state])).toEqual([['a', 'Invalid']]);
 });
 
-test('a check that finds the provider down, or every key refused, says so of every target; calls that are answered weigh more', () => {
+test('a check that finds the provider down, or every key rejected, counts for every target, unless calls are answered', () => {
   expect(withChecks(undefined, checks('unhealthy'), ['main'])?.failing).toBe('*');
   expect(withChecks(calls('NoTraffic'), checks('healthy', 'main'), ['main'])?.failing).toBe('*');
   for (const known of [calls('Healthy'), calls('PartiallyHealthy', { failing: new Set(['m']) })]) {
@@ -94,7 +94,7 @@ test('a check that finds the provider down, or every key refused, says so of eve
   }
 });
 
-test('keys that calls find out of money and keys that the check finds refused are all the keys together', () => {
+test('keys that calls find out of credit and keys that a check finds rejected count together as all keys', () => {
   const exhausted = { state: 'Exhausted', message: 'it is out of money' } as const;
   const known = calls('Healthy', { keys: new Map([['a', exhausted]]) });
   const checked = checks('healthy', 'b');

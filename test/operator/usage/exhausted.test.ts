@@ -28,7 +28,7 @@ const object = apiKey({}, {});
 const verdict = judge('ApiKey', { apiKeys: [object] });
 const exhaustedBy = (micros: number, limits = [limit()]) => exhaustedOf(limits, spentMicros(micros), NOW_MS);
 
-test('the condition names the period, the limit, the spend and when it begins again, and Ready stays', () => {
+test('the condition names the period, the limit, the spend and the reset, and Ready stays', () => {
   const decision = look(object, verdict, { exhausted: exhaustedBy(100_020_000) });
   const status = written(decision);
   expect(say(status, 'BudgetExhausted')).toBe(
@@ -41,14 +41,14 @@ test('the condition names the period, the limit, the spend and when it begins ag
   );
 });
 
-test('of all time, it says the way out', () => {
+test('for the period Total it has the remedy', () => {
   const exhausted = exhaustedBy(500_000_000, [limit({ period: 'Total' })]);
   expect(say(written(look(object, verdict, { exhausted })), 'BudgetExhausted')).toContain(
     'Total budget used up: $500.00 of $100.00. Calls are refused until spec.budgets allows more',
   );
 });
 
-test('what calls under way still add is no reason to write it again; another limit is', () => {
+test('spend of calls in flight causes no second write; another limit does', () => {
   const exhausted = written(look(object, verdict, { exhausted: exhaustedBy(100_020_000) }));
   const present = withStatus(object, exhausted);
   expect(look(present, verdict, { exhausted: exhaustedBy(101_000_000) }).type).not.toBe('write');
@@ -56,7 +56,7 @@ test('what calls under way still add is no reason to write it again; another lim
   expect(say(written(lower), 'BudgetExhausted')).toContain('$101.00 of $99 since');
 });
 
-test('it goes with the period, and stays while nothing is known', () => {
+test('it ends with the period, and stays while the spend is unknown', () => {
   const exhausted = written(look(object, verdict, { exhausted: exhaustedBy(100_020_000) }));
   const present = withStatus(object, exhausted);
   expect(look(present, verdict, { exhausted: undefined }).type).not.toBe('write');

@@ -31,7 +31,7 @@ const signal = new AbortController().signal;
 const askAt = (address: string) =>
   openLedgerClient({ address }, systemClock).ask({ token: 'secret-token', after: 7, signal });
 
-test('it is asked for news after the known sequence, with the exchange token', async () => {
+test('the ledger is asked for news after the known sequence, with the exchange token', async () => {
   const seen: unknown[] = [];
   const page = makePage({ sequence: 7 });
   const address = await serve(({ url, headers }, response) => {
@@ -57,7 +57,7 @@ test.each<[string, RequestListener, RegExp]>([
   await expect(askAt(address)).rejects.toThrow(reason);
 });
 
-test('it is asked every second, at once while it has more pages, with backoff while it fails, and reported away once', async () => {
+test('the ledger is asked every second, at once for further pages, with backoff after failures, and its outage is logged once', async () => {
   const clock = makeClock();
   const asked: number[] = [];
   const reported: string[] = [];
@@ -112,7 +112,7 @@ test('it is asked every second, at once while it has more pages, with backoff wh
   expect(clock.pending()).toEqual([]);
 });
 
-test('a fault of the operator does not learn of the ledger, and the next answer is asked for as ever', async () => {
+test('an error in the operator is not reported as one of the ledger, and the next answer is requested as usual', async () => {
   const clock = makeClock();
   const asked: number[] = [];
   const faults: unknown[] = [];

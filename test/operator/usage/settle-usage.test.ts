@@ -40,7 +40,7 @@ const crossed = (decision: UsageDecision) =>
     ? decision.crossings.map(({ budget: of, passed }) => `${of.period} ${passed}`)
     : decision.type;
 
-test('a key without budgets tells what it used in this month', () => {
+test('a key without budgets shows its use of this month', () => {
   expect(written(settle({ spent: makeSpent({ micros: 41_237_000, requests: 3 }) }))).toEqual({
     observedAt: AT,
     lastUsedAt: AT,
@@ -59,7 +59,7 @@ test('a key without budgets tells what it used in this month', () => {
   });
 });
 
-test('a key with budgets tells each period, with its limit; the longest is the one of the column', () => {
+test('a key with budgets shows each period, with its limit; the longest one is in the column', () => {
   const budgets = [budget({ period: 'Total', limit: '500' }), budget({ period: 'Day', limit: '2.5' })];
   const spent = { ...makeSpent({ micros: 1_000_000 }), total: makeSpent({ micros: 9_000_000 }).total };
   const usage = written(settle({ budgets, spent }));
@@ -70,14 +70,14 @@ test('a key with budgets tells each period, with its limit; the longest is the o
   ]);
 });
 
-describe('a budget that refuses', () => {
+describe('a blocking budget', () => {
   const budgets = [budget({ limit: '90' }), budget({ period: 'Day', action: 'Warn' })];
   const of = (ready: number, present?: ApiKeyUsage, haveStore = false, nowMs = AT_MS + USAGE_GAP_MS) =>
     settle({ budgets, gateways: { ready, haveStore }, present, nowMs });
   const said = ({ periods }: ApiKeyUsage) => periods?.map(({ atWorst }) => atWorst);
   const ofTwo = written(of(2, undefined, false, AT_MS));
 
-  test('says what may be spent beyond it at worst', () => {
+  test('shows its worst overshoot', () => {
     expect(said(ofTwo)).toEqual([undefined, { requests: 2, dollars: '45.00' }]);
     const withoutStore = { requests: 9, dollars: '720.00' };
     expect(said(written(of(9, undefined, true)))?.[1]).toEqual({
@@ -87,13 +87,13 @@ describe('a budget that refuses', () => {
     });
   });
 
-  test('says it again when it is more than was said, after five minutes', () => {
+  test('shows it again after five minutes if it has grown', () => {
     expect(said(written(of(9, ofTwo)))?.[1]).toEqual({ requests: 9, dollars: '80.00' });
     expect(of(9, ofTwo, false, AT_MS + 1_000)).toEqual({ type: 'wait', untilMs: AT_MS + USAGE_GAP_MS });
     expect(of(1, ofTwo)).toEqual({ type: 'same' });
   });
 
-  test('says it again where the store may be away, which was not said before', () => {
+  test('shows it again if the store may be away, which was not shown before', () => {
     const together = written(of(2, undefined, true, AT_MS));
     expect(of(2, together, true)).toEqual({ type: 'same' });
     expect(said(written(of(3, together, true)))?.[1]?.withoutStore?.requests).toBe(3);
@@ -104,7 +104,7 @@ describe('a budget that refuses', () => {
     expect(said(written(of(2, { ...ofTwo, periods }, true)))?.[1]).toHaveProperty('withoutStore');
   });
 
-  test('says nothing of it before there is a gateway, and then does', () => {
+  test('shows no overshoot before there is a gateway, and then does', () => {
     const ofNone = written(of(0, undefined, false, AT_MS));
     expect(said(ofNone)).toEqual([undefined, undefined]);
     expect(of(0, ofNone)).toEqual({ type: 'same' });
@@ -122,14 +122,14 @@ test('an unused key has no usage, unless it has a budget', () => {
 describe('a change', () => {
   const present = written(settle({ spent: makeSpent({ micros: 1_000_000 }) }));
 
-  test('waits until five minutes have gone since the last write', () => {
+  test('waits for five minutes after the last write', () => {
     const spent = makeSpent({ micros: 2_000_000 });
     const untilMs = AT_MS + USAGE_GAP_MS;
     expect(settle({ present, spent, nowMs: untilMs - 1 })).toEqual({ type: 'wait', untilMs });
     expect(written(settle({ present, spent, nowMs: untilMs }))).toMatchObject({ spend: '2.00' });
   });
 
-  test('that is none is not written, however long it is ago, and in whatever order a list came back', () => {
+  test('without a difference is not written, after any time and for any order of lists', () => {
     const spent = makeSpent({ micros: 1_000_000 });
     expect(settle({ present, spent, nowMs: AT_MS + 3_600_000 })).toEqual({ type: 'same' });
     const budgets = [budget(), budget({ period: 'Day' })];
@@ -139,7 +139,7 @@ describe('a change', () => {
     });
   });
 
-  test('is that a new period has begun, though the key is not used any more', () => {
+  test('may be the start of a period, though the key is unused', () => {
     const nextMonth = Date.UTC(2026, 11, 1);
     const usage = written(settle({ present, spent: makeSpent({ micros: 1_000_000 }), nowMs: nextMonth }));
     expect(usage).toMatchObject({
@@ -149,7 +149,7 @@ describe('a change', () => {
     });
   });
 
-  test('is that the limit is another, or there is none any more', () => {
+  test('may be another limit, or its removal', () => {
     const spent = makeSpent({ micros: 1_000_000 });
     const nowMs = AT_MS + USAGE_GAP_MS;
     const limited = written(settle({ budgets: [budget()], spent, present, nowMs }));
@@ -167,7 +167,7 @@ describe('a budget that is passed', () => {
     settle({ budgets, spent: makeSpent({ micros, atMs: nowMs }), present, nowMs });
   const below = written(at(79_999_999));
 
-  test('is written at once, at the very millionth, and reported once', () => {
+  test('is written at once, at the exact millionth, and reported once', () => {
     expect(crossed(at(79_999_999))).toEqual([]);
     const warned = at(80_000_000, below, AT_MS + 1_000);
     expect(crossed(warned)).toEqual(['Month warning']);
@@ -178,7 +178,7 @@ describe('a budget that is passed', () => {
     expect(crossed(at(99_999_999, written(warned), AT_MS + 3_000))).toBe('wait');
   });
 
-  test('in one step is reported by the limit alone', () => {
+  test('in one step is reported for the limit alone', () => {
     expect(crossed(at(150_000_000, below))).toEqual(['Month limit']);
   });
 
@@ -188,7 +188,7 @@ describe('a budget that is passed', () => {
     expect(crossed(at(80_000_000, reached, next))).toEqual(['Month warning']);
   });
 
-  test('because it was set below what is spent already is reported at once', () => {
+  test('because it was set below the spend is reported at once', () => {
     const spent = makeSpent({ micros: 60_000_000 });
     const present = written(settle({ spent }));
     const nowMs = AT_MS + 1_000;
@@ -198,7 +198,7 @@ describe('a budget that is passed', () => {
     expect(crossed(settle({ budgets: [budget({ limit: '500' })], spent, present, nowMs }))).toBe('wait');
   });
 
-  test('because its limit was lowered is reported too; after it was raised, again when the new one is passed', () => {
+  test('because its limit was lowered is reported too; after a raise, again when the new limit is passed', () => {
     const lowered = settle({
       budgets: [budget({ limit: '50' })],
       spent: makeSpent({ micros: 60_000_000 }),
@@ -214,7 +214,7 @@ describe('a budget that is passed', () => {
     expect(crossed(raised)).toEqual([]);
   });
 
-  describe('because its warning was asked for earlier', () => {
+  describe('after an earlier warning, the limit', () => {
     const early = (warnPercent: number, micros: number, present: ApiKeyUsage, afterMs = 1_000) =>
       settle({
         budgets: [budget({ warnPercent })],
@@ -224,7 +224,7 @@ describe('a budget that is passed', () => {
       });
     const unwarned = written(at(60_000_000));
 
-    test('is reported at once, and once, whether more was spent at the same time or not', () => {
+    test('is reported at once, and once, with or without more spend at the same time', () => {
       for (const micros of [60_000_000, 61_000_000]) {
         const warned = early(50, micros, unwarned);
         expect(crossed(warned)).toEqual(['Month warning']);
@@ -235,7 +235,7 @@ describe('a budget that is passed', () => {
       }
     });
 
-    test('and then later is reported again when that is passed, though nothing was written in between', () => {
+    test('is reported when it is passed later, though nothing was written in between', () => {
       const warned = written(early(50, 60_000_000, unwarned));
       expect(early(90, 60_000_000, warned, 2_000)).toEqual({ type: 'same' });
       expect(crossed(early(90, 95_000_000, warned, 2_000))).toEqual(['Month warning']);
@@ -248,7 +248,7 @@ describe('a budget that is passed', () => {
   });
 });
 
-test('whatever is spent when: writes without news are five minutes apart, and each share of each period is reported once', () => {
+test('for any spend, writes without news are five minutes apart, and each share of each period is reported once', () => {
   const step = fc.record({
     afterMs: fc.integer({ min: 1_000, max: 40_000_000 }),
     micros: fc.integer({ min: 0, max: 60_000_000 }),

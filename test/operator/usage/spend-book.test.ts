@@ -27,7 +27,7 @@ test('it is complete once the ledger has no more pages, and continues after the 
 test.each([
   ['another ledger in its place', { ledger: 'two', sequence: 9 }],
   ['the same one, put back to an older state', { sequence: 0, hasMore: true }],
-])('%s is asked from its beginning, and what the other said is forgotten', (_, answer) => {
+])('%s is read from its beginning, and the figures of the other are forgotten', (_, answer) => {
   const book = createSpendBook();
   book.take(makePage({ keys: [entry('a/one', 1)], sequence: 2 }));
   expect(book.take(makePage({ ...answer, keys: [entry('a/two', 2)] }))).toEqual({ type: 'again' });
@@ -41,7 +41,7 @@ test.each([
   expect(book.isWhole()).toBe(true);
 });
 
-test('of a period that is over nothing was used since, but in all time', () => {
+test('use of a past period counts for the total alone', () => {
   const spent = makeSpent({ micros: 7 });
   const tomorrow = AT_MS + 86_400_000;
   // 2026-11-22 is a Sunday, so a week ends with it too.

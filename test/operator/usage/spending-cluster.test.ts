@@ -210,7 +210,7 @@ async function hearsAll({ asked }: Term): Promise<void> {
 const spendOf = (name: string, wanted: string) =>
   until(async () => (await usageOf(name))?.spend === wanted, 100);
 
-test('kubectl get apikeys says who spends what, and since when nothing', async () => {
+test('kubectl get apikeys shows spend, owner and last use', async () => {
   await Promise.all(['busy', 'idle'].map((name) => create(name)));
   await spend('busy', 3);
   await spend('busy', 4, { payer: 'platform' });
@@ -238,7 +238,7 @@ test('kubectl get apikeys says who spends what, and since when nothing', async (
   expect(shown.idle).toEqual(['', '']);
 });
 
-test('it is written once in five minutes, by its own manager, and again only when something changed', async () => {
+test('usage is written once in five minutes, by its own manager, and again only after a change', async () => {
   await create('busy');
   await spend('busy', 1);
   const first = await lead();
@@ -260,7 +260,7 @@ test('it is written once in five minutes, by its own manager, and again only whe
   expect(managers).toContain('penstock-usage');
 }, 30_000);
 
-test('a budget that is passed is reported at once, by an event and to anyone who writes the status; and ends with its period', async () => {
+test('a passed budget is reported at once, by an event and in the status, and ends with its period', async () => {
   await create('bot', { budgets: [{ period: 'Day', limit: '10' }] });
   const term = await lead();
   await spendOf('bot', '0.00');
@@ -285,7 +285,7 @@ test('a budget that is passed is reported at once, by an event and to anyone who
   expect(term.spending.exhausted(object)).toEqual([]);
 });
 
-test('of a key that is left alone the status says more can be spent beyond its budget when there are more gateways', async () => {
+test('an unused key shows a larger overshoot when there are more gateways', async () => {
   await Promise.all([create('bot', { budgets: [{ period: 'Total', limit: '10' }] }), create('idle')]);
   let ready = 0;
   // What waits for seconds waits for a moment.
@@ -314,7 +314,7 @@ test('of a key that is left alone the status says more can be spent beyond its b
   expect(writes.filter(({ path }) => path.includes(`/${namespace}/`))).toHaveLength(3);
 });
 
-test('a budget that only warns goes on, and an event says that it is used up', async () => {
+test('a warning budget that is used up refuses nothing, and causes an event', async () => {
   await create('bot', { budgets: [{ period: 'Total', limit: '1', action: 'Warn' }] });
   const term = await lead();
   await spend('bot', 2);
@@ -357,7 +357,7 @@ test('a budget of a namespace is an event of the namespace, and writes the statu
   expect(reported[0]).toMatchObject({ involvedObject: { kind: 'Namespace', name: namespace } });
 });
 
-test('a budget of a namespace that only warns is reported at its own percentage, and refuses nothing', async () => {
+test('a warning budget of a namespace is reported at its own percentage, and refuses nothing', async () => {
   await create('bot');
   await spend('bot', 1);
   const term = await lead({
@@ -379,7 +379,7 @@ test('a budget of a namespace that only warns is reported at its own percentage,
   expect([term.budgets, term.spending.reading()?.exhaustedKeys]).toEqual([[], 0]);
 });
 
-test('what a fault of ours kept from being reported is reported with the next answer', async () => {
+test('a report that failed by an internal error is made with the next answer', async () => {
   await create('bot', { budgets: [{ period: 'Day', limit: '10' }] });
   const faults: unknown[] = [];
   const reported: string[] = [];
@@ -398,7 +398,7 @@ test('what a fault of ours kept from being reported is reported with the next an
   expect(term.spending.reading()?.exhaustedKeys).toBe(1);
 });
 
-test('a ledger outage disturbs nothing; a new ledger in its place is trusted', async () => {
+test('a ledger outage disturbs nothing; a new ledger in its place is accepted', async () => {
   await create('bot');
   await spend('bot', 5);
   const term = await lead();

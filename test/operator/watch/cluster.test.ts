@@ -109,7 +109,7 @@ async function seenUpToNow(watched: Watched): Promise<void> {
   await watched.until(() => keyOf(watched, name) !== undefined);
 }
 
-test('goes by the TenantPolicies of its own values and of people, not by those of another release', async () => {
+test('the operator uses the TenantPolicies of its own values and of people, not those of another release', async () => {
   const path = '/apis/penstock.dev/v1alpha1/tenantpolicies';
   const labelsOf = (instance: string) => ({
     'app.kubernetes.io/name': 'penstock',
@@ -128,7 +128,7 @@ test('goes by the TenantPolicies of its own values and of people, not by those o
 });
 
 describe('the snapshot', () => {
-  test('holds our objects, Secrets and namespaces as they are when the operator starts', async () => {
+  test('has our objects, Secrets and namespaces as they are when the operator starts', async () => {
     await create(provider());
     await create(route());
     await create(apiKey());
@@ -171,7 +171,7 @@ describe('the snapshot', () => {
     await watched.until(() => keyOf(watched, 'bot') === undefined);
   });
 
-  test('a status that is written changes nothing in it, and is reported as that alone', async () => {
+  test('does not change with a written status, which is reported separately', async () => {
     await create(apiKey());
     const watched = await watch();
     const before = keyOf(watched, 'bot');
@@ -192,7 +192,7 @@ describe('the snapshot', () => {
     expect(latest?.spec).toBe(before?.spec);
   });
 
-  test('an object keeps its identity while others change, and gets another with its spec, labels or annotations', async () => {
+  test('keeps an object while others change, and replaces it after a change of spec, labels or annotations', async () => {
     await create(apiKey());
     await create(apiKey({ imports: [{ sha256: 'c'.repeat(64) }] }, { name: 'other' }));
     const watched = await watch();
@@ -210,7 +210,7 @@ describe('the snapshot', () => {
     expect(keyOf(watched, 'other')).toBe(other);
   });
 
-  test('an object that was deleted and made again unseen is another one', async () => {
+  test('replaces an object that was deleted and created again unseen', async () => {
     const connection = breakable(plane().client);
     await create(apiKey());
     const watched = await watch({}, connection);
@@ -224,7 +224,7 @@ describe('the snapshot', () => {
     expect(watched.cluster.wasSeenDeleted('ApiKey', `${team}/bot`)).toBe(false);
   });
 
-  test('namespaces follow their labels; nothing else about them counts', async () => {
+  test('has the labels of namespaces, and no other change of them counts', async () => {
     const watched = await watch();
     const find = () => watched.cluster.snapshot().namespaces.find(({ name }) => name === team);
     const before = find();
@@ -321,7 +321,7 @@ describe('ConfigMaps', () => {
     },
   );
 
-  test('a Provider that names another one is as it was until that one is read', async () => {
+  test('a Provider that names another one keeps its state until that one is read', async () => {
     await createMap('first-ca', { 'ca.crt': 'one' });
     await createMap('second-ca', { 'ca.crt': 'two' });
     await create(withCa('first-ca'));
@@ -349,7 +349,7 @@ describe('ConfigMaps', () => {
     ]);
   });
 
-  test('one that cannot be read is reported, keeps its last content, and is read as soon as possible', async () => {
+  test('an unreadable one is reported, keeps its last content, and is read as soon as possible', async () => {
     await createMap('internal-ca', { 'ca.crt': 'one' });
     await create(withCa('internal-ca'));
     const { client } = listening();
@@ -381,7 +381,7 @@ describe('ConfigMaps', () => {
 });
 
 describe('Secrets', () => {
-  test('of one that is not shared with providers, no value, label or annotation is in memory', async () => {
+  test('of an unshared one no value, label or annotation is in memory', async () => {
     await createSecret('private', {
       labels: { 'penstock.dev/provider-credential': 'no', marker: 'label-value' },
       annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":"cHJpdmF0ZQ=="}' },
@@ -426,7 +426,7 @@ describe('Secrets', () => {
     ]);
   });
 
-  test('one whose labels are flipped back and forth is never missing, and ends as what it is', async () => {
+  test('one whose label is added and removed repeatedly is never missing, and ends in its last state', async () => {
     await createSecret('flip', { labels: shared });
     const watched = await watch();
     let wasMissing = false;
@@ -451,7 +451,7 @@ describe('Secrets', () => {
     expect(wasMissing).toBe(false);
   });
 
-  test('one that is shared, changed, taken back and deleted is reported each time, as a revocation once it was in use', async () => {
+  test('one that is shared, changed, withdrawn and deleted is reported each time, as a revocation after it was in use', async () => {
     await createSecret('openai');
     const watched = await watch();
     watched.takeChanges();
@@ -486,7 +486,7 @@ describe('Secrets', () => {
     await watched.until(() => secretOf(watched, 'openai') === undefined);
   });
 
-  test('of an issued one, the key is known', async () => {
+  test('of an issued one the key is known', async () => {
     await createSecret('bot-key', { labels: issuedFor('bot'), value: 'psk_1' });
     const watched = await watch();
     expect(secretOf(watched, 'bot-key')?.data).toEqual({ key: 'psk_1' });
@@ -512,7 +512,7 @@ describe('changes', () => {
     expect(watched.takeChanges()).toEqual([{ type: 'resources', urgency }]);
   });
 
-  test('nothing is reported before everything was read; then, one of each', async () => {
+  test('nothing is reported before everything was read, and then one of each', async () => {
     await create(key);
     const watched = await watch();
     const [resources, pods, pointer, ...later] = watched.takeChanges();
@@ -529,7 +529,7 @@ describe('changes', () => {
 describe('deletions', () => {
   const id = () => `${team}/bot`;
 
-  test('one that was reported is known, until the object is back', async () => {
+  test('a reported one is known, until the object exists again', async () => {
     await create(apiKey());
     const watched = await watch();
     expect(watched.cluster.wasSeenDeleted('ApiKey', id())).toBe(false);
@@ -542,7 +542,7 @@ describe('deletions', () => {
     expect(watched.cluster.wasSeenDeleted('ApiKey', id())).toBe(false);
   });
 
-  test('one that has begun counts, and comes as a revocation', async () => {
+  test('one that has started counts, and is reported as a revocation', async () => {
     await create(apiKey({}, { finalizers: ['example.com/hold'] }));
     const watched = await watch();
     watched.takeChanges();
@@ -584,7 +584,7 @@ describe('deletions', () => {
 });
 
 describe('tenant namespaces', () => {
-  test('with a list of them, nothing else is asked for or known', async () => {
+  test('with a list of them, no other namespace is read', async () => {
     const other = `${team}-other`;
     const outside = `${team}-outside`;
     for (const name of [other, outside]) await makeNamespace(name);
@@ -647,7 +647,7 @@ describe('gateways and their table', () => {
     await watched.until(watched.cluster.areGatewayPodsKnown);
   });
 
-  test('the pointer learns when it changes, but not for a heartbeat', async () => {
+  test('a change of the pointer is reported, but no heartbeat', async () => {
     const watched = await watch();
     const path = secretPath('penstock-current', TABLE_NAMESPACE);
     const encode = (text: string) => Buffer.from(text).toString('base64');
@@ -676,7 +676,7 @@ describe('gateways and their table', () => {
     expect(reported()).toBe(1);
   });
 
-  test('what the operator writes into it is no change of the resources', async () => {
+  test("the operator's own writes are no change of the resources", async () => {
     const watched = await watch();
     watched.takeChanges();
     const labels = { [INSTANCE_LABEL]: 'penstock', [SHARD_LABEL]: 'keys' };
@@ -689,7 +689,7 @@ describe('gateways and their table', () => {
     expect(watched.takeChanges().filter(({ type }) => type === 'resources').length).toBe(1);
   });
 
-  test('shards that are deleted by hand are seen', async () => {
+  test('deleted shards are noticed', async () => {
     const shard = (instance: string) => ({ [INSTANCE_LABEL]: instance, [SHARD_LABEL]: 'keys' });
     const place = { namespace: TABLE_NAMESPACE };
     await createSecret('penstock-k-00-a', { ...place, labels: shard('penstock') });
@@ -704,7 +704,7 @@ describe('gateways and their table', () => {
     expect(await firstShardsGone(watched)).toEqual(['penstock-k-00-a']);
   });
 
-  test('a shard that was deleted and made again while its watch was broken is seen', async () => {
+  test('a shard that was deleted and created again during a broken watch is noticed', async () => {
     const labels = { [INSTANCE_LABEL]: 'penstock', [SHARD_LABEL]: 'keys' };
     const place = { namespace: TABLE_NAMESPACE, labels };
     for (const name of ['penstock-k-02-a', 'penstock-k-02-b']) await createSecret(name, place);
@@ -729,7 +729,7 @@ describe('gateways and their table', () => {
   }
 });
 
-test('metrics can tell how long each watch has been silent', async () => {
+test('metrics show the silence of each watch', async () => {
   const { cluster } = await watch({ tenantNamespaces: [team, RELEASE_NAMESPACE] });
   const idle = cluster.watchIdle();
   expect(idle.map(({ watch }) => watch)).toEqual([

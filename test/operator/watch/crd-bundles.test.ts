@@ -42,20 +42,20 @@ function stage(answers: Record<string, Answer>) {
 
 const mine = { providers: '1.2.0', modelroutes: '1.2.0', apikeys: '1.2.0', tenantpolicies: '1.2.0' };
 
-test('those of its own release are no matter', async () => {
+test('CRDs of its own release cause no report', async () => {
   const { said, figures } = stage(mine);
   await settle();
   expect([said, figures()]).toEqual([[], [false, false, false, false]]);
 });
 
-test('an older one, one of unknown origin and one that is missing are named, and counted', async () => {
+test('older, unknown and missing CRDs are named and counted', async () => {
   const { said, figures } = stage({ ...mine, providers: '1.1.0', modelroutes: undefined, apikeys: 404 });
   await settle();
   expect(said).toEqual(['providers 1.1.0', 'modelroutes none', 'apikeys missing']);
   expect(figures()).toEqual([true, true, true, false]);
 });
 
-test('kinds of a later release ask for a newer operator: they come first in an upgrade', async () => {
+test('CRDs of a later release ask for a newer operator: in an upgrade they come first', async () => {
   const { advice } = stage({ ...mine, providers: '1.10.0', modelroutes: '1.1.9', apikeys: '2.0.0-rc.1' });
   await settle();
   expect(advice).toEqual([
@@ -65,7 +65,7 @@ test('kinds of a later release ask for a newer operator: they come first in an u
   ]);
 });
 
-test('one that may not be read is said to be so, and is in no figure', async () => {
+test('an unreadable CRD is reported, and in no metric', async () => {
   const { said, figures } = stage({ ...mine, apikeys: 403 });
   await settle();
   expect(said).toEqual([expect.stringMatching(/^apikeys GET .*: 403$/)]);

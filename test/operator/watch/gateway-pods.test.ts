@@ -17,7 +17,7 @@ function pod(change: { metadata?: object; spec?: object; status?: object } = {})
   };
 }
 
-test('a ready one, with its address and the port named internal', () => {
+test('a ready pod has its address and the port named internal', () => {
   expect(readGatewayPod(pod())).toEqual({ uid: 'u-1', name: 'gateway-0', ip: '10.1.2.3', port: 9091 });
 });
 

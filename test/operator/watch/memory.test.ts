@@ -61,7 +61,7 @@ function holdPage(from: number): HeldObject[] {
   return page.items.map((item) => holdObject('ApiKey', parseObject(item)));
 }
 
-test('less than 2,000 bytes, status included', async () => {
+test('a held ApiKey takes less than 2,000 bytes, status included', async () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage: unknown = runInNewContext('gc');
   const heapBytes = (): number => {

@@ -39,11 +39,11 @@ test.each([
   ],
   ['its owner is another', apiKey(), apiKey({ owner: { name: 'x' } })],
   ['it cannot be read at all', apiKey({ imports: 'x', expiresAt: 7 }), apiKey({ imports: [7] })],
-])('ApiKey, nothing is taken away: %s', (_, before, after) => {
+])('ApiKey, without a revocation: %s', (_, before, after) => {
   expect(isRevocation('ApiKey', before, after)).toBe(false);
 });
 
-test('a Provider or ModelRoute that is gone, or shared otherwise, takes something away', () => {
+test('a Provider or ModelRoute that is deleted, or shared otherwise, is a revocation', () => {
   const shared = { allowedNamespaces: { from: 'All' } };
   expect(isRevocation('Provider', provider(), undefined)).toBe(true);
   expect(isRevocation('Provider', provider(shared), provider())).toBe(true);

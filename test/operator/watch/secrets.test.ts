@@ -48,8 +48,8 @@ function value(index: Index, view: SecretView, state: State) {
   return index.valued(view, key, readSecret(secretOf(state)));
 }
 
-describe('what is known of a Secret', () => {
-  test('one that is shared to Providers, all of it, decoded', () => {
+describe('the known part of a Secret', () => {
+  test('is all of it, decoded, if it is shared with Providers', () => {
     const index = createSecretIndex();
     expect(value(index, 'credentials', shared)).toBe('none');
     expect(place(index, shared)).toBe('edit');
@@ -63,7 +63,7 @@ describe('what is known of a Secret', () => {
     });
   });
 
-  test('an unlabelled one: only that it exists', () => {
+  test('is its existence if it is not labelled', () => {
     const index = createSecretIndex();
     const object = secretOf(foreign);
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":"cHJpdmF0ZQ=="}' };
@@ -78,7 +78,7 @@ describe('what is known of a Secret', () => {
     });
   });
 
-  test('the copy that kubectl apply leaves in an annotation is not kept', () => {
+  test('does not include the copy that kubectl apply leaves in an annotation', () => {
     const object = secretOf(shared);
     const annotations = {
       'penstock.dev/allowed-hosts': 'api.example',
@@ -88,7 +88,7 @@ describe('what is known of a Secret', () => {
     expect(record.annotations).toEqual({ 'penstock.dev/allowed-hosts': 'api.example' });
   });
 
-  test('bytes that are no text become a value that no check lets pass', () => {
+  test('has bytes that are no text as a value that no check accepts', () => {
     const record = readSecret({
       ...secretOf(shared),
       data: { key: Buffer.from([0x73, 0xff]).toString('base64') },
@@ -96,7 +96,7 @@ describe('what is known of a Secret', () => {
     expect(record.data.key).toBe('s\ufffd');
   });
 
-  test('a key of any name is kept as data', () => {
+  test('has a key of any name as data', () => {
     const record = readSecret({ ...secretOf(shared), data: JSON.parse('{"__proto__":"eA=="}') });
     expect(Object.hasOwn(record.data, '__proto__')).toBe(true);
   });
@@ -111,12 +111,12 @@ describe('changes', () => {
     return index;
   }
 
-  test('a new value is reported as one withdrawn', () => {
+  test('a new value is reported as a withdrawal', () => {
     const index = settled(shared);
     expect(value(index, 'credentials', { ...shared, value: 'sk-2' })).toBe('revocation');
   });
 
-  test('a Secret that was written again without a change is the same as before', () => {
+  test('a Secret that was written again without a change stays the same', () => {
     const index = settled(shared);
     const before = index.records.get(key);
     expect(value(index, 'credentials', shared)).toBe('none');
@@ -141,13 +141,13 @@ describe('changes', () => {
     expect(second.records.size + first.records.size).toBe(0);
   });
 
-  test('once the label is taken off, the value is known no more', () => {
+  test('a Secret without its label has no known value', () => {
     const index = settled(shared);
     expect(place(index, foreign)).toBe('revocation');
     expect(index.records.get(key)?.data).toEqual({});
   });
 
-  test('until the value comes, a Secret that is newly shared stays what it was', () => {
+  test('a newly shared Secret stays unchanged until its value arrives', () => {
     const index = settled(foreign);
     const before = index.records.get(key);
     expect(place(index, shared)).toBe('none');
@@ -155,11 +155,11 @@ describe('changes', () => {
     expect(value(index, 'credentials', shared)).toBe('edit');
   });
 
-  describe('one with a key that was made here', () => {
+  describe('a Secret with a key that was made here', () => {
     const both: State = { isShared: true, isIssued: true, value: 'psk-1' };
     const read = (state: State) => readSecret(secretOf(state));
 
-    test('can be written over while it is shared too, in the form in which it was read', () => {
+    test('can be overwritten while it is shared too, on the version that was read', () => {
       const index = createSecretIndex();
       place(index, both);
       expect(index.issued(key)).toBeUndefined();
@@ -171,7 +171,7 @@ describe('changes', () => {
       expect(index.issued(key)).toBeUndefined();
     });
 
-    test('has the version of the view from which its record is, when it is shared and when it is not any more', () => {
+    test('has the version of the view that its record comes from, shared or not', () => {
       const index = createSecretIndex();
       place(index, issued);
       index.valued('issued', key, read(issued), '1');
@@ -186,7 +186,7 @@ describe('changes', () => {
       expect(index.issued(key)).toEqual({ record: read(issued), resourceVersion: '3' });
     });
 
-    test('is a shared one alone once its label is taken off', () => {
+    test('is only a shared one once its label is removed', () => {
       const index = createSecretIndex();
       place(index, both);
       index.valued('credentials', key, read(both), '2');
@@ -195,7 +195,7 @@ describe('changes', () => {
     });
   });
 
-  test('a Secret that goes from one kind of ours to the other keeps its value all the way', () => {
+  test('a Secret that changes between our two kinds keeps its value throughout', () => {
     const both: State = { isShared: true, isIssued: true, value: 'psk-1' };
     const index = settled(both);
     index.unvalued('credentials', key);
@@ -210,7 +210,7 @@ describe('changes', () => {
 // A Secret lives through a history of label flips and new values; each of the three watches delivers its part of
 // that history in order, but nobody says how far one is ahead of another. A gap between two views, an event that
 // comes late and puts an old record over a new one: each would show as a missing or a wrong record here.
-test('however the three watches are ahead of each other, a Secret that is there is never missing', () => {
+test('an existing Secret is never missing, whichever of the three watches is ahead', () => {
   const state = fc.record({
     isShared: fc.boolean(),
     isIssued: fc.boolean(),

@@ -7,19 +7,19 @@ const condition = (type: string) => ({ type, status: 'True', reason: type, messa
 const status = (...types: string[]) => ({ observedGeneration: 1, conditions: types.map(condition) });
 const conditionsOf = (value: unknown) => (value as ReturnType<typeof status>).conditions;
 
-test('equal conditions are the same value, and each status says what it said', () => {
+test('equal conditions are one value, and each status keeps its content', () => {
   const pool = createStatusPool();
   const [one, other] = [pool.share(status('Ready', 'Issued')), pool.share(status('Ready'))];
   expect(one).toEqual(status('Ready', 'Issued'));
   expect(conditionsOf(other)[0]).toBe(conditionsOf(one)[0]);
 });
 
-test('what is no status of ours stays as it is', () => {
+test('a value that is no status of ours is not changed', () => {
   const pool = createStatusPool();
   for (const odd of [undefined, null, 'text', { conditions: 'none' }]) expect(pool.share(odd)).toEqual(odd);
 });
 
-test('a pool that is full begins again', () => {
+test('a full pool starts again', () => {
   const pool = createStatusPool(2);
   const first = pool.share(status('Ready'));
   pool.share(status('Issued', 'Accepted'));

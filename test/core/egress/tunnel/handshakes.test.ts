@@ -75,7 +75,7 @@ describe('HTTP CONNECT', () => {
     ['SSH-2.0-OpenSSH\r\n', /as an HTTP proxy does/],
     [`${opened}HTTP/1.1 200 OK`, /before anything was asked/],
     [`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}`, /bytes of headers/],
-  ])('%j is refused in words of ours', (answer, words) => {
+  ])('%j is refused with our own message', (answer, words) => {
     const handshake = startHttpConnect(to, credentials);
     const [step] = hear(handshake, [Buffer.from(answer, 'latin1')]);
     expect(step).toMatchObject({ type: 'refused', fact: expect.stringMatching(words) });
@@ -104,7 +104,7 @@ describe('SOCKS5', () => {
     );
   });
 
-  test('with credentials: both methods are offered, and the password is given where the proxy asks for it', () => {
+  test('with credentials: both methods are offered, and the password is sent if the proxy asks for it', () => {
     fc.assert(
       fc.property(sizes, (cuts) => {
         const { sent, end } = talk(
@@ -124,7 +124,7 @@ describe('SOCKS5', () => {
     expect(request.type === 'send' && request.bytes[3]).toBe(3);
   });
 
-  test('addresses go as addresses', () => {
+  test('addresses are sent as addresses', () => {
     const requestTo = (host: string) => {
       const step = startSocks5({ host, port: 80 }, undefined).take(bytes(5, 0));
       return step.type === 'send' ? step.bytes.toString('hex') : step;
@@ -152,20 +152,20 @@ describe('SOCKS5', () => {
       undefined,
       /before anything was asked/,
     ],
-  ])('%j is refused in words of ours', (answers, given, words) => {
+  ])('%j is refused with our own message', (answers, given, words) => {
     const steps = hear(startSocks5(to, given), answers);
     expect(steps.at(-1)).toMatchObject({ type: 'refused', fact: expect.stringMatching(words) });
     expect(JSON.stringify(steps.at(-1))).not.toContain('pass-w0rd');
   });
 
-  test('what its length byte cannot carry is refused before anything is sent', () => {
+  test('a text that is too long for its length byte is refused before anything is sent', () => {
     expect(() => startSocks5({ host: 'a'.repeat(256), port: 1 }, undefined)).toThrow(RangeError);
     expect(() => startSocks5(to, { username: 'x', password: '' })).toThrow(RangeError);
     expect(() => startSocks5(to, { username: 'ü'.repeat(128), password: 'x' })).toThrow(RangeError);
   });
 });
 
-test('any bytes at all, cut anywhere, end or go on, and never in an open tunnel with bytes left over', () => {
+test('any bytes, cut anywhere, fail or continue, and never end in an open tunnel with bytes left', () => {
   const starters = [startHttpConnect, startSocks5];
   const noise = fc.oneof(
     fc.uint8Array({ maxLength: 80 }),
