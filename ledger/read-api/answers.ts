@@ -8,9 +8,9 @@ import { INTERVALS } from '../store/spans.ts';
 import type {
   Costs,
   Dimension,
+  FirstContentSumsRow,
   LastFailure,
   LatestRecord,
-  ModelFirstContentRow,
   OutcomesRow,
   Spend,
   Sums,
@@ -151,17 +151,17 @@ export function costsAnswer({ json, total }: Costs, page: Page): JsonText {
 export function modelsAnswer(
   rows: readonly OutcomesRow[],
   latest: readonly LatestRecord[],
-  firstContents: readonly ModelFirstContentRow[],
+  firstContents: readonly FirstContentSumsRow[],
   page: Page,
 ) {
   const lines = new Map(latest.map(({ model, line }) => [model, line]));
-  const begun = Map.groupBy(firstContents, ({ model }) => model);
+  const begun = Map.groupBy(firstContents, ({ group }) => group.model);
   return {
     rows: rows.slice(0, page.limit).map(({ group, sums, outcomes }) => ({
       ...group,
       ...sumsAnswer(sums),
       outcomes,
-      ...firstContentAnswer(begun.get(group.model ?? '') ?? []),
+      ...firstContentAnswer(begun.get(group.model) ?? []),
       ...pricingAnswer(lines.get(group.model ?? '')),
     })),
     ...moreAnswer(rows.length, page),
@@ -206,10 +206,12 @@ export function healthAnswer(
   rows: readonly OutcomesRow[],
   by: readonly ('provider' | 'upstreamModel' | 'route')[],
   failures: readonly LastFailure[],
+  firstContents: readonly FirstContentSumsRow[],
   page: Page,
 ) {
   const keyOf = (group: SumsRow['group']) => JSON.stringify(by.map((dimension) => group[dimension]));
   const failed = new Map(failures.map((failure) => [keyOf(failure.group), failure]));
+  const begun = Map.groupBy(firstContents, (row) => keyOf(row.group));
   return {
     health: rows.slice(0, page.limit).map(({ group, sums: { requests, attempts }, outcomes }) => {
       const last = failed.get(keyOf(group));
@@ -218,6 +220,7 @@ export function healthAnswer(
         requests,
         attempts,
         outcomes,
+        ...firstContentAnswer(begun.get(keyOf(group)) ?? []),
         ...(last === undefined ? {} : { lastFailedAt: new Date(last.atMs).toISOString() }),
         ...lastFailureAnswer(last?.line),
       };

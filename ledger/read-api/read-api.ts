@@ -19,7 +19,7 @@ import type { GatewayAsker } from '../ask-gateway.ts';
 import type { Budgeted } from '../budgets.ts';
 import { periodsOf } from '../store/periods.ts';
 import { boundsOf, daysAround } from '../store/spans.ts';
-import type { LedgerStore, Spender } from '../store/store.ts';
+import type { FilterName, LedgerStore, Spender } from '../store/store.ts';
 import type { Access } from './access.ts';
 import {
   costsAnswer,
@@ -86,8 +86,8 @@ const questionsMax = 32;
 /** Batch of names for questions about thousands: between two batches journals can be stored. */
 const namesAtOnce = 500;
 
-/** Of a longer period the first tokens of models are not read: they are in no sums. */
-const modelFirstContentsMsMax = 2 * 3_600_000;
+/** Of a longer period the first tokens of models and providers are not read: they are in no sums. */
+const firstContentsMsMax = 2 * 3_600_000;
 
 type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
 
@@ -146,11 +146,10 @@ const answers: Readonly<Record<string, Answer>> = {
     return { from, to, interval, total, rows: page, ...more };
   },
   async '/v1/models'({ store }, asked) {
-    const { fromMs, toMs } = boundsOf(asked);
     const [rows, latest, firstContents] = await Promise.all([
       store.outcomes(sumsQueryOf(asked, ['model'])),
       store.latest(asked),
-      toMs - fromMs <= modelFirstContentsMsMax ? store.modelFirstContents(asked) : [],
+      firstContentsBy(store, ['model'], asked),
     ]);
     return { ...periodOf(asked), ...modelsAnswer(rows, latest, firstContents, asked) };
   },
@@ -188,15 +187,16 @@ const answers: Readonly<Record<string, Answer>> = {
     // Which vendors are behind a route is the platform's own business.
     const { namespace, route } = asked.where;
     const by = namespace === undefined ? (['provider', 'upstreamModel'] as const) : (['route'] as const);
-    const [rows, failures, further] = await Promise.all([
+    const [rows, failures, firstContents, further] = await Promise.all([
       store.outcomes(sumsQueryOf(asked, by)),
       store.lastFailures(by, asked),
+      firstContentsBy(store, by, asked),
       route === undefined ? [] : store.furtherAnswers(asked),
     ]);
     const isOwn = namespace === undefined || route?.startsWith(`${namespace}/`) === true;
     return {
       ...periodOf(asked),
-      ...healthAnswer(rows, by, failures, asked),
+      ...healthAnswer(rows, by, failures, firstContents, asked),
       ...lastFailoverAnswer(further, isOwn),
     };
   },
@@ -222,6 +222,11 @@ async function spendersIn({ store, clock }: ReadApiParts, asked: Asked, spender:
     }
   }
   return { spends, ...moreAnswer(used.length, asked) };
+}
+
+async function firstContentsBy(store: LedgerStore, by: readonly FilterName[], asked: Asked) {
+  const { fromMs, toMs } = boundsOf(asked);
+  return toMs - fromMs <= firstContentsMsMax ? await store.firstContentsBy(by, asked) : [];
 }
 
 const periodOf = ({ from, to }: Asked) => ({ from, to });

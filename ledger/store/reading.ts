@@ -23,11 +23,11 @@ import {
 import { findPlaces, loggedRequests, ownLinesQuery, readAttempts, splitId } from './request-log.ts';
 import {
   endsQuery,
+  firstContentsByQuery,
   firstContentsQuery,
-  modelFirstContentsQuery,
   readEnds,
   readFirstContents,
-  readModelFirstContents,
+  readFirstContentsBy,
 } from './request-queries.ts';
 import type { DatabaseKind } from './schema.ts';
 import {
@@ -62,7 +62,7 @@ export function readingOf(
   | 'furtherAnswers'
   | 'ends'
   | 'firstContents'
-  | 'modelFirstContents'
+  | 'firstContentsBy'
   | 'requestLog'
   | 'attemptsOf'
   | 'records'
@@ -134,8 +134,8 @@ export function readingOf(
     async firstContents(query) {
       return readFirstContents(await rows(firstContentsQuery(kind, query)), query.interval);
     },
-    async modelFirstContents(query) {
-      return readModelFirstContents(await rows(modelFirstContentsQuery(query)));
+    async firstContentsBy(by, query) {
+      return readFirstContentsBy(await rows(firstContentsByQuery(by, query)), by);
     },
     async requestLog(query) {
       const { limit, where } = query;

@@ -2,11 +2,28 @@
 // as such (`last-attempts.ts`).
 
 import { beforeNumber, UNANSWERED } from './last-attempts.ts';
-import { filterConditions, integer, listOf, type Query, type Row, type Value, withinMs } from './query.ts';
+import {
+  COLUMNS,
+  filterConditions,
+  groupOf,
+  integer,
+  listOf,
+  type Query,
+  type Row,
+  type Value,
+  withinMs,
+} from './query.ts';
 import { TWO_DIGIT_STEPS } from './row.ts';
 import type { DatabaseKind } from './schema.ts';
 import { boundsOf, type Interval, intervalMs, isWhole, spanAt, spansIn } from './spans.ts';
-import type { EndsRow, FirstContentRow, IntervalQuery, ModelFirstContentRow, RecentQuery } from './store.ts';
+import type {
+  EndsRow,
+  FilterName,
+  FirstContentRow,
+  FirstContentSumsRow,
+  IntervalQuery,
+  RecentQuery,
+} from './store.ts';
 
 /** The interval that a record began in: Unix milliseconds of its beginning. */
 const beginningOf = (record: string, interval: Interval): string =>
@@ -87,24 +104,26 @@ export function readFirstContents(rows: readonly Row[], interval: Interval): Fir
   }));
 }
 
-export function modelFirstContentsQuery(query: RecentQuery): Query {
+export function firstContentsByQuery(by: readonly FilterName[], query: RecentQuery): Query {
   const values: Value[] = [];
   const conditions = [
     'first_content_ms >= 0',
     ...withinMs(query, values),
     ...filterConditions(query.where, values),
   ];
+  const group = by.map((dimension) => COLUMNS[dimension]).join(', ');
+  const named = by.map((dimension) => `${COLUMNS[dimension]} AS by_${dimension}`).join(', ');
   return {
-    text: `SELECT model, ${twoDigits} AS ms, COUNT(*) AS answers FROM ledger_records
-      WHERE ${conditions.join(' AND ')} GROUP BY model, ${twoDigits} ORDER BY model, ms`,
+    text: `SELECT ${named}, ${twoDigits} AS ms, COUNT(*) AS answers FROM ledger_records
+      WHERE ${conditions.join(' AND ')} GROUP BY ${group}, ${twoDigits} ORDER BY ${group}, ms`,
     values,
   };
 }
 
-export function readModelFirstContents(rows: readonly Row[]): ModelFirstContentRow[] {
-  return rows.map(({ model, ms, answers }) => ({
-    model: String(model),
-    ms: Number(integer(ms)),
-    answers: Number(integer(answers)),
+export function readFirstContentsBy(rows: readonly Row[], by: readonly FilterName[]): FirstContentSumsRow[] {
+  return rows.map((row) => ({
+    group: groupOf(row, by),
+    ms: Number(integer(row.ms)),
+    answers: Number(integer(row.answers)),
   }));
 }

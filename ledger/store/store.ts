@@ -254,9 +254,9 @@ export interface FirstContentRow {
   readonly answers: number;
 }
 
-/** The same by model. */
-export interface ModelFirstContentRow extends Omit<FirstContentRow, 'interval'> {
-  readonly model: string;
+/** The same by what a question names. */
+export interface FirstContentSumsRow extends Omit<FirstContentRow, 'interval'> {
+  readonly group: SumsRow['group'];
 }
 
 /** By what refusals can be summed. Minutes are those that their window of ten seconds began in. */
@@ -409,7 +409,7 @@ export interface LedgerStore {
   ends(query: IntervalQuery): Promise<EndsRow[]>;
   firstContents(query: IntervalQuery): Promise<FirstContentRow[]>;
   /** Reads every record of the stretch: for an hour or two. */
-  modelFirstContents(query: RecentQuery): Promise<ModelFirstContentRow[]>;
+  firstContentsBy(by: readonly FilterName[], query: RecentQuery): Promise<FirstContentSumsRow[]>;
   requestLog(query: LogQuery): Promise<LogPage>;
   /** Lines of all attempts of a request, in their order; of another namespace than the given one there are none. */
   attemptsOf(request: string, namespace: string | undefined): Promise<readonly string[]>;

@@ -293,6 +293,18 @@ test.each([
   expect(whole.length).toBeGreaterThan(1);
 });
 
+test('first tokens are reported by provider and by route, of two hours at most', async () => {
+  const first = { answers: 1, p50: 20, p90: 20, p99: 20 };
+  const within = (to: string) => `from=2026-11-22T09:30:00Z&to=2026-11-22T${to}:00Z`;
+  const firstOf = async (query: string, token: string) =>
+    ((await ask(`/v1/health?${query}`, token)).body.health as { firstContentMs?: object }[]).flatMap(
+      ({ firstContentMs }) => firstContentMs ?? [],
+    );
+  expect(await firstOf(`provider=platform/p&${within('11:30')}`, tokens.all)).toEqual([first, first]);
+  expect(await firstOf(`namespace=team-a&${within('11:30')}`, tokens.teamA)).toEqual([first]);
+  expect(await firstOf(`provider=platform/p&${within('11:31')}`, tokens.all)).toEqual([]);
+});
+
 test('health counts attempts by how they ended: of routes for tenants, of providers for the platform', async () => {
   const outcomes = { answered: 1, failed: 1, 'broken-off': 0, cancelled: 0, interrupted: 0 };
   const lastFailedAt = '2026-11-20T10:30:00.000Z';

@@ -60,6 +60,7 @@ export function viewQuestions(nowMs: number, namespace: string): readonly ViewQu
     ...ofObjects.map((of) => `/v1/health?${of}`),
     `/v1/series?${ofKey}&interval=day&by=model&top=5&topBy=cost`,
     `/v1/refusals?${ofKey}&by=code`,
+    `/v1/budgets?${new URLSearchParams({ namespace, apiKey: `${namespace}/key-00003` })}`,
   ].map((path) => ({ path, window: '30d' }));
   const since = (ms: number) => `from=${new Date(nowMs - ms).toISOString().slice(0, 19)}Z`;
   const recent = ofObjects.map((of) => ({ path: `/v1/health?${since(600_000)}&${of}`, window: '10m' }));

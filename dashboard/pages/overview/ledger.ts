@@ -73,6 +73,8 @@ export interface HealthRow {
   readonly requests: number;
   readonly attempts: number;
   readonly outcomes: Readonly<Record<string, number>>;
+  /** Of periods of two hours at most. */
+  readonly firstContentMs?: FirstContent;
   readonly lastFailedAt?: string;
   readonly lastFailure?: {
     readonly request: string;

@@ -41,16 +41,23 @@ export function useRecentCalls(
   return asked.answer?.health;
 }
 
-/** As in "39 of 39 failed: answered HTTP 500, 5 seconds ago". */
+/** As in "39 of 39 failed: answered HTTP 500, 5 seconds ago", with the first tokens of a single row. */
 export function RecentCalls({ rows }: { readonly rows: readonly HealthRow[] }) {
   const { formats } = useShell();
   const { calls, failed, last } = callsIn(rows);
   if (calls === 0) return <span class="faint">no calls</span>;
-  if (failed === 0) return <>{formats.counted(calls, 'call')} answered</>;
+  const first = rows.length === 1 ? rows[0]?.firstContentMs : undefined;
   return (
     <>
-      {formats.number(failed)} of {formats.number(calls)} failed
-      {last && <LastFailure row={last} />}
+      {failed === 0
+        ? `${formats.counted(calls, 'call')} answered`
+        : `${formats.number(failed)} of ${formats.number(calls)} failed`}
+      {first && (
+        <span class="under">
+          first token p50 {formats.milliseconds(first.p50)}, p90 {formats.milliseconds(first.p90)}
+        </span>
+      )}
+      {failed > 0 && last && <LastFailure row={last} />}
     </>
   );
 }

@@ -468,11 +468,12 @@ test('a route says when a further attempt last answered, and after what; to a te
   expect(asked).toEqual(['?route=platform%2Flarge', '?route=platform%2Flarge&namespace=platform']);
 });
 
-test('a target and a provider show the outcome of their last calls, the last cause and its request', async () => {
+test('a target and a provider show their last calls: the outcome, first tokens, the last cause and its request', async () => {
   const page = await open('/nothing');
   const lastFailure = { request: 'req_0123456789abcdef', cause: 'answered HTTP 500' };
   const row = (provider: string, upstreamModel: string, failed: number) => ({
     ...{ provider, upstreamModel, requests: 39, attempts: 39, outcomes: { answered: 39 - failed, failed } },
+    firstContentMs: { answers: 9, p50: 240, p90: 1_200, p99: 1_200 },
     ...(failed === 0 ? {} : { lastFailedAt: new Date(Date.now() - 5_000).toISOString(), lastFailure }),
   });
   const health = [row('platform/openai', 'gpt-6.2', 0), row('platform/anthropic', 'claude-opus-5', 39)];
@@ -480,6 +481,7 @@ test('a target and a provider show the outcome of their last calls, the last cau
   await page.goto(new URL('/routes/platform/large?namespace=platform', page.url()).href);
   const targets = page.getByRole('table', { name: 'Targets in order' });
   await targets.getByRole('row', { name: /^main/ }).getByText('39 calls answered').waitFor();
+  await targets.getByText('first token p50 240 ms, p90 1.2 s').first().waitFor();
   const spare = targets.getByRole('row', { name: /^spare/ });
   await spare.getByText(/39 of 39 failed/).waitFor();
   await spare.getByText(/answered HTTP 500, \d+ seconds ago/).waitFor();
@@ -499,10 +501,9 @@ test('a target and a provider show the outcome of their last calls, the last cau
   await status.locator('summary').click();
   await status.getByText(/^Live on every gateway/).waitFor();
   await page.goto(new URL('/providers/platform/anthropic', page.url()).href);
-  await page
-    .getByRole('region', { name: 'Calls in the last 30 days' })
-    .getByText(/39 of 39 failed/)
-    .waitFor();
+  const calls = page.getByRole('region', { name: 'Calls in the last 30 days' });
+  await calls.getByText(/39 of 39 failed/).waitFor();
+  await calls.getByText('first token p50 240 ms, p90 1.2 s').first().waitFor();
 });
 
 test('all namespaces have their models at once, with state, provider and use; a plan asks which', async () => {

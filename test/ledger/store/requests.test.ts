@@ -135,7 +135,9 @@ describe.each(kindNames)('requests in %s', (kind) => {
       ['2026-11-21', 1_000_000_000, 1],
     ]);
     expect(await found({ namespace: 'other' })).toEqual([['2026-11-21', 12_000, 1]]);
-    const models = await store.modelFirstContents({ ...query, where: { namespace: 'other' } });
-    expect(models).toEqual([{ model: expect.any(String), ms: 12_000, answers: 1 }]);
+    const by = ['provider', 'upstreamModel'] as const;
+    const groups = await store.firstContentsBy(by, { ...query, where: { namespace: 'other' } });
+    const group = { provider: expect.any(String), upstreamModel: expect.any(String) };
+    expect(groups).toEqual([{ group, ms: 12_000, answers: 1 }]);
   });
 });
