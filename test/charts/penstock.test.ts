@@ -324,6 +324,19 @@ describe('a rendered chart', () => {
     expect(() => readOperatorSettings(env)).not.toThrow();
   });
 
+  test.each([
+    ['256Mi', 256],
+    ['2Gi', 2_048],
+  ])('a gateway keeps %s of records, and is not evicted for them', async (journalSizeLimit, mebibytes) => {
+    const values = mebibytes === 256 ? {} : { gateway: { journalSizeLimit } };
+    const { template, environment } = deploymentOf(await render(plane(), values), 'penstock-gateway');
+    expect(readGatewaySettings(environment).journalBytesMax).toBe(mebibytes * 2 ** 20);
+    expect(template.spec.volumes).toContainEqual({
+      name: 'journal',
+      emptyDir: { sizeLimit: `${(mebibytes * 3) / 2}Mi` },
+    });
+  });
+
   test.each(['127.0.0.0/8', '::1/128', '0:0:0:0:0:0:0:1/128'])(
     'loopback can be opened, for a model server in the pod: %s',
     async (cidr) => {

@@ -186,6 +186,11 @@ describe('a value is refused, and named:', () => {
         ] as const,
     ),
     [
+      'a journal that holds next to nothing',
+      { gateway: { journalSizeLimit: '1Mi' } },
+      'gateway.journalSizeLimit: 1Mi is less than 16Mi',
+    ],
+    [
       "a tenant's namespace for the table",
       { rbac: { scope: 'namespaces', tenantNamespaces: ['a', 'b'] }, tableNamespace: { name: 'b' } },
       'rbac.tenantNamespaces',

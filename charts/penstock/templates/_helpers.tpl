@@ -250,6 +250,15 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- divf (mulf (trimSuffix $unit (toString .) | float64) (get $bytes $unit)) 1048576 | floor | int -}}
 {{- end -}}
 
+{{/* What the journal of a gateway may hold. */}}
+{{- define "penstock.journalMebibytes" -}}
+{{- $mebibytes := include "penstock.mebibytes" .Values.gateway.journalSizeLimit | int -}}
+{{- if lt $mebibytes 16 -}}
+{{- fail (printf "gateway.journalSizeLimit: %v is less than 16Mi, some 19,000 records; write 16Mi or more" .Values.gateway.journalSizeLimit) -}}
+{{- end -}}
+{{- $mebibytes -}}
+{{- end -}}
+
 {{/* Command of a process. Takes (dict "values" <its section> "script" "…"); optional: "heapPercent" of the memory for the old
      generation (default 75), "youngMib" for the young generation, and "isForCallers" for a process that serves requests: its old
      generation is not collected before it fills a twelfth of the memory (decision 0051). Without a bound the heap grows with the
