@@ -34,7 +34,7 @@ export const CLOUDS: Readonly<Record<CloudName, CloudFacts>> = {
     credentials: 'JSON key of a service account',
     requiredWithKeys: [],
     role: 'serviceAccount',
-    hosts: /^(([a-z0-9-]+-)?aiplatform|aiplatform\.[a-z0-9-]+\.rep)\.googleapis\.com$/,
+    hosts: /^(generativelanguage|([a-z0-9-]+-)?aiplatform|aiplatform\.[a-z0-9-]+\.rep)\.googleapis\.com$/,
   },
   Azure: {
     member: 'azure',

@@ -155,6 +155,7 @@ const rows = {
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
     apis: ['GenerateContent'],
     header: { name: 'x-goog-api-key', prefix: '' },
+    signIn: 'GCP',
     options: {},
     hasOwnSeats: true,
     priceVendor: 'google',

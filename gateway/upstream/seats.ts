@@ -28,7 +28,7 @@ export type SeatRows = ReadonlyMap<string, UpstreamSeats>;
 export const seatRows: SeatRows = new Map<string, UpstreamSeats>([
   ['AzureOpenAI', azureOpenAiSeats],
   ['Bedrock', bedrockSeats],
-  ['Gemini', geminiSeats],
+  ['Gemini', geminiSeats()],
   ['VertexAI', vertexSeats()],
 ]);
 

@@ -342,11 +342,16 @@ function limitsOf({ limits, auth }: ProviderSpec) {
   return [limits, ...(auth.keys ?? []).map((key) => key.limits)];
 }
 
-/** By its header the gateway knows a key that is exchanged for tokens, where its type takes keys in another one. */
+/**
+ * By its header the gateway knows a key that is exchanged for tokens, where its type takes keys in another one. A plain key in the same one has it
+ * in lower case.
+ */
 function authOf({ type, auth }: ProviderSpec): NonNullable<ProviderEntry['auth']> {
   if (auth.type === 'GCP' || auth.type === 'Azure') return { header: 'Authorization', prefix: 'Bearer ' };
-  const { header } = PROVIDER_TYPES[type];
-  return { header: auth.header?.name ?? header.name, prefix: auth.header?.prefix ?? header.prefix };
+  const { header, signIn } = PROVIDER_TYPES[type];
+  const name = auth.header?.name ?? header.name;
+  const isPlain = signIn !== undefined && auth.header !== undefined;
+  return { header: isPlain ? name.toLowerCase() : name, prefix: auth.header?.prefix ?? header.prefix };
 }
 
 function buildEntry(

@@ -17,6 +17,8 @@ export const typesOf: Readonly<Record<CloudName, readonly ProviderType[]>> = {
   GCP: typesThat(({ signIn }) => signIn === 'GCP'),
   Azure: typesThat(({ signIn }) => signIn === 'Azure'),
 };
+/** Types whose models are in a project of the cloud. */
+export const typesInProject = typesThat(({ settings }) => settings?.project !== undefined);
 export const selfHostedTypes = typesThat(({ isSelfHosted }) => isSelfHosted === true);
 
 /** A CEL expression, true where the spec is of one of them. */

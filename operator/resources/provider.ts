@@ -39,6 +39,7 @@ import {
   knownOptions,
   selfHostedTypes,
   theTypes,
+  typesInProject,
   typesOf,
   typesWithoutAddress,
   typesWithoutApis,
@@ -572,10 +573,17 @@ export const providerSpecSchema = withRules(
         (spec.auth.type === 'None' && !spec.headers?.some((header) => header.valueFrom !== undefined)),
     },
     {
-      cel: `self.auth.type != 'GCP' || (${celIsOneOf(typesOf.GCP)} && has(self.options) && 'project' in self.options)`,
-      message: `auth.type GCP is for ${theTypes(typesOf.GCP)}, with options.project`,
+      cel: `self.auth.type != 'GCP' || ${celIsOneOf(typesOf.GCP)}`,
+      message: `auth.type GCP is for ${theTypes(typesOf.GCP)}`,
+      check: (spec) => spec.auth.type !== 'GCP' || typesOf.GCP.includes(spec.type),
+    },
+    {
+      cel: `self.auth.type != 'GCP' || ${celIsNoneOf(typesInProject)} || (has(self.options) && 'project' in self.options)`,
+      message: `options.project is required for ${theTypes(typesInProject)} with auth.type GCP`,
       check: (spec) =>
-        spec.auth.type !== 'GCP' || (typesOf.GCP.includes(spec.type) && spec.options?.project !== undefined),
+        spec.auth.type !== 'GCP' ||
+        !typesInProject.includes(spec.type) ||
+        spec.options?.project !== undefined,
     },
     {
       cel:

@@ -8,10 +8,12 @@ import type { Ledger } from '../counts.ts';
 import { type Directives, parseModelName } from '../directives.ts';
 import { makeSeal } from '../seal.ts';
 import { type GeminiModels, startGeminiModels } from './gemini-models.ts';
-import { type GoogleError, refuse } from './google-error.ts';
+import { type GoogleError, refuse, unauthenticated } from './google-error.ts';
 
 interface GeminiOptions {
   readonly key: string;
+  /** Whether it is a token of Google that is good here; absent: none is. */
+  takes?(token: string): boolean;
   /** Their names, each with the simulator's model that it is: `sim`, with directives behind it. */
   readonly models: Readonly<Record<string, string>>;
   /** Whether calls carry ids; absent: from the third generation on. */
@@ -73,7 +75,7 @@ async function receive(incoming: IncomingMessage): Promise<Buffer> {
 
 function answer(
   gemini: Gemini,
-  { key, models, ids }: GeminiOptions,
+  { key, takes, models, ids }: GeminiOptions,
   { generate }: GeminiModels,
   incoming: IncomingMessage,
   bytes: Buffer,
@@ -85,9 +87,12 @@ function answer(
   const asked = /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/.exec(
     pathname,
   );
-  const strays = ['authorization', 'api-key', 'x-api-key'].filter((name) => headers[name] !== undefined);
-  if (headers['x-goog-api-key'] !== key || searchParams.has('key') || strays.length > 0)
-    return refuse(response, badKey);
+  const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '';
+  const isToken = takes?.(token) === true;
+  const others = ['api-key', 'x-api-key', isToken ? 'x-goog-api-key' : 'authorization'];
+  const strays = others.filter((name) => headers[name] !== undefined);
+  if ((!isToken && headers['x-goog-api-key'] !== key) || searchParams.has('key') || strays.length > 0)
+    return refuse(response, token === '' ? badKey : unauthenticated);
   const [, name = '', verb] = asked ?? [];
   const model = decodeURIComponent(name);
   const own = Object.hasOwn(models, model) ? models[model] : undefined;

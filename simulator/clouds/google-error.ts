@@ -38,3 +38,18 @@ const words: Readonly<Record<number, string>> = {
   503: 'UNAVAILABLE',
   504: 'DEADLINE_EXCEEDED',
 };
+
+/** Of a token that is not known, or has ended. */
+export const unauthenticated: GoogleError = {
+  status: 401,
+  word: 'UNAUTHENTICATED',
+  message:
+    'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.',
+  details: [
+    {
+      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+      reason: 'ACCESS_TOKEN_EXPIRED',
+      domain: 'googleapis.com',
+    },
+  ],
+};

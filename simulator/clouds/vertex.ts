@@ -14,7 +14,7 @@ import type { Ledger } from '../counts.ts';
 import { type Directives, parseModelName } from '../directives.ts';
 import { makeSeal } from '../seal.ts';
 import { type GeminiModels, startGeminiModels } from './gemini-models.ts';
-import { type GoogleError, googleError, refuse, retryInfo, wordOf } from './google-error.ts';
+import { type GoogleError, googleError, refuse, retryInfo, unauthenticated, wordOf } from './google-error.ts';
 
 interface VertexOptions {
   readonly project: string;
@@ -185,20 +185,6 @@ function inGoogleWords(status: number, body: string, retryAfterS: string | undef
 const countedMembers = new Set(['contents', 'systemInstruction', 'tools', 'generationConfig']);
 
 const badArgument = { status: 400, word: 'INVALID_ARGUMENT' } as const;
-
-const unauthenticated: GoogleError = {
-  status: 401,
-  word: 'UNAUTHENTICATED',
-  message:
-    'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.',
-  details: [
-    {
-      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
-      reason: 'ACCESS_TOKEN_EXPIRED',
-      domain: 'googleapis.com',
-    },
-  ],
-};
 
 function notFound(what: string): GoogleError {
   return {

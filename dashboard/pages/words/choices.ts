@@ -47,6 +47,13 @@ export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {
     credentials: 'AWS credentials file with one profile',
     requiredWithKeys: [],
   },
+  Gemini: {
+    cloud: 'GCP',
+    member: 'gcp',
+    fields: ['serviceAccount'],
+    credentials: 'JSON key of a service account',
+    requiredWithKeys: [],
+  },
   VertexAI: {
     cloud: 'GCP',
     member: 'gcp',

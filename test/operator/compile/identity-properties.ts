@@ -22,7 +22,11 @@ const clouds = ['AWS', 'GCP', 'Azure'] as const;
 /** What the platform itself would write: here by hand, so that no pattern of the product is its own judge. */
 const cloudHosts: Readonly<Record<Cloud, readonly string[]>> = {
   AWS: ['bedrock-runtime.us-east-1.amazonaws.com', 'bedrock-mantle.us-east-1.api.aws'],
-  GCP: ['aiplatform.googleapis.com', 'europe-west4-aiplatform.googleapis.com'],
+  GCP: [
+    'aiplatform.googleapis.com',
+    'europe-west4-aiplatform.googleapis.com',
+    'generativelanguage.googleapis.com',
+  ],
   Azure: ['acme.openai.azure.com', 'acme.services.ai.azure.com'],
 };
 const otherHosts = [

@@ -196,6 +196,7 @@ export const ACCEPTED: readonly Accepted[] = [
       auth: { type: 'GCP', gcp: { serviceAccount: 'models@my-project.iam.gserviceaccount.com' } },
     }),
   ],
+  ['the identity of the gateway at the Gemini API', provider({ type: 'Gemini', auth: { type: 'GCP' } })],
   ['an IPv6 address', baseURL('https://[2001:db8::1]:8443/v1')],
   ['an address without a path', baseURL('https://a.example')],
   ['an address with the largest port', baseURL('https://a.example:65535/v1')],

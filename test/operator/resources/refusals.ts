@@ -96,7 +96,13 @@ export const PROVIDER_REFUSALS: readonly Refusal[] = [
   ['a dialect is twice', provider({ apis: ['ChatCompletions', 'ChatCompletions'] }), 'spec.apis[1]', 'twice'],
   ['ApiKey has no keys', provider({ auth: {} }), 'spec.auth', 'at least one entry'],
   ['None has keys', auth({ type: 'None' }), 'spec.auth', 'none if type is None'],
-  ['GCP is for Vertex AI', auth({ type: 'GCP' }), 'spec', 'auth.type GCP is for the type VertexAI'],
+  ['GCP is for Google', auth({ type: 'GCP' }), 'spec', 'auth.type GCP is for the types Gemini and VertexAI'],
+  [
+    'GCP has no project at Vertex AI',
+    provider({ type: 'VertexAI', auth: { type: 'GCP' } }),
+    'spec',
+    'options.project is required for the type VertexAI',
+  ],
   [
     'tokens have a header of their own',
     auth({ type: 'GCP', header: { name: 'x-key' } }),

@@ -16,11 +16,11 @@ import { type FederatedFile, readCredentialFile, type ServiceAccount } from './c
 import { askMetadata, askMetadataEmail, exchangeClaim, exchangeFederated, impersonate } from './exchanges.ts';
 import type { GoogleServices } from './services.ts';
 
-/** An API key, as in express mode, is no matter of this. */
+/** An API key is no matter of this: it has another header, or its own one in lower case. */
 export function googleCredential(services: GoogleServices): CredentialFor {
   return (provider, endpoint, means) => {
     const { auth, settings } = provider.entry;
-    const isAccount = endpoint.key !== undefined && auth?.header.toLowerCase() === 'authorization';
+    const isAccount = endpoint.key !== undefined && auth?.header === 'Authorization';
     if (!isAccount && settings?.identity !== 'GCP') return staticKey(provider, endpoint);
     return means.renewed(provider, endpoint, () => exchange({ provider, endpoint, means, services }));
   };

@@ -2,6 +2,7 @@
 // and at a Vertex AI that takes only tokens that they have given.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { geminiSeats } from '../../../../gateway/upstream/gemini/index.ts';
 import { readCredentialFile } from '../../../../gateway/upstream/identity/google/credential-file.ts';
 import {
   accountRefusals,
@@ -10,13 +11,14 @@ import {
   metadataRefusals,
 } from '../../../../gateway/upstream/identity/google/refusals.ts';
 import { refused } from '../../../../gateway/upstream/identity/refusals.ts';
-import { seatRows } from '../../../../gateway/upstream/seats.ts';
+import { seatRows, type UpstreamSeats } from '../../../../gateway/upstream/seats.ts';
 import { vertexSeats } from '../../../../gateway/upstream/vertex-ai/index.ts';
 import { clusterIssuer } from '../../../../simulator/clouds/cluster-issuer.ts';
+import { type Gemini, startGemini } from '../../../../simulator/clouds/gemini.ts';
 import { type GkeMetadata, startGkeMetadata } from '../../../../simulator/clouds/gke-metadata.ts';
 import { type GoogleTokens, startGoogleTokens } from '../../../../simulator/clouds/google-tokens.ts';
 import { startVertex, type Vertex } from '../../../../simulator/clouds/vertex.ts';
-import { ask } from '../../../flow/ask.ts';
+import { ask, errorOf } from '../../../flow/ask.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../../rig.ts';
 import { headersOf, type MountedFolder, mountFolder, openScene } from './scene.ts';
 
@@ -104,7 +106,12 @@ const target = (more: Partial<RigTarget> = {}, settings: Record<string, string> 
 });
 
 const impersonating = { impersonate: account };
-const seats = () => new Map([...seatRows, ['VertexAI', vertexSeats(tokens.services)] as const]);
+const seats = () =>
+  new Map<string, UpstreamSeats>([
+    ...seatRows,
+    ['Gemini', geminiSeats(tokens.services)],
+    ['VertexAI', vertexSeats(tokens.services)],
+  ]);
 const onGke = () => ({ GCE_METADATA_HOST: metadata.host });
 const federated = () => ({ GOOGLE_APPLICATION_CREDENTIALS: folder.pathOf('credentials.json') });
 
@@ -370,6 +377,59 @@ describe('as another service account', () => {
       ),
     });
     expect(JSON.stringify(outcome)).not.toMatch(/ya29/);
+  });
+});
+
+describe('at the Gemini API', () => {
+  let gemini: Gemini;
+  beforeAll(async () => {
+    const takes = (token: string): boolean => tokens.takes(token) || metadata.takes(token);
+    gemini = await startGemini({ key: 'no key', models: { 'gemini-3.8-flash': 'sim' }, takes });
+  });
+  afterAll(() => gemini[Symbol.asyncDispose]());
+
+  const atGemini = (settings: Record<string, string>, keys?: Record<string, string>): RigTarget => ({
+    baseUrl: gemini.url,
+    upstreamModel: 'gemini-3.8-flash',
+    dialects: ['google-generate-content'],
+    ...(keys && { keys }),
+    providerEntry: {
+      type: 'Gemini',
+      dialects: ['google-generate-content'],
+      ...(keys && { auth: { header: 'Authorization', prefix: 'Bearer ' } }),
+      settings,
+    },
+  });
+  const written = (): Record<string, string> => ({
+    main: Buffer.from(JSON.stringify(tokens.key)).toString('base64'),
+  });
+
+  test.each([
+    ['the metadata server of GKE', () => atGemini({ identity: 'GCP' }), onGke],
+    ['the token of any cluster', () => atGemini({ identity: 'GCP' }), federated],
+    ['another service account', () => atGemini({ identity: 'GCP', ...impersonating }), federated],
+    ['the key of a service account', () => atGemini({}, written()), () => ({})],
+  ] as const)('%s signs in, also for streams', async (_, one, environment) => {
+    tokens.impersonable.add(account);
+    const rig = await rigOf(one(), environment());
+    for (const isStream of [false, true]) expect((await ask(rig, { isStream })).status).toBe(200);
+  });
+
+  test('cloud 11: a token that is refused is renewed once, and the request is sent once more', async () => {
+    const rig = await rigOf(atGemini({ identity: 'GCP' }), federated());
+    await ask(rig);
+    tokens.revoke();
+    const before = gemini.calls.length;
+    expect([(await ask(rig)).status, gemini.calls.length - before, tokens.exchanges]).toEqual([200, 2, 2]);
+  });
+
+  test('a key in a header that the Provider names is no service account', async () => {
+    const plain = atGemini({}, { main: 'key-of-an-api-gateway-0123456789' });
+    const auth = { header: 'authorization', prefix: 'Bearer ' };
+    const rig = await rigOf({ ...plain, providerEntry: { ...plain.providerEntry, auth } }, {});
+    const seen = await ask(rig);
+    // Sent as it is: this server takes tokens alone.
+    expect([seen.status, errorOf(seen)?.code, tokens.calls]).toEqual([502, 'upstream_auth_failed', []]);
   });
 });
 
