@@ -2,6 +2,7 @@
 
 import type { z } from 'zod';
 import { ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
+import { failureWords } from './failure-words.ts';
 
 const attemptSchema = ledgerRecordSchema.pick({
   startedAt: true,
@@ -9,6 +10,7 @@ const attemptSchema = ledgerRecordSchema.pick({
   target: true,
   outcome: true,
   failure: true,
+  cause: true,
 });
 type Attempt = z.infer<typeof attemptSchema>;
 
@@ -22,10 +24,10 @@ export function lastFailoverAnswer(requests: readonly (readonly string[])[], see
   const [attempts] = requests.map(attemptsOfLastCall).filter(({ length }) => length > 1);
   const last = attempts?.at(-1);
   if (attempts === undefined || last === undefined) return {};
-  const shown = attempts.map(({ target, outcome, failure }) => ({
+  const shown = attempts.map(({ target, outcome, failure, cause }) => ({
     target,
     outcome,
-    ...(failure === undefined ? {} : { failure }),
+    ...(failure === undefined ? {} : { failure, cause: failureWords(failure, cause) }),
   }));
   return { lastFailover: { at: last.startedAt, ...(seesTargets ? { attempts: shown } : {}) } };
 }

@@ -50,8 +50,13 @@ const lastFailover = async (query: string) =>
 
 test('of a route, the last request that a further attempt answered is reported, with all that was tried for it', async () => {
   const attempts = [
-    { target: 'main', outcome: 'failed', failure: 'status_500' },
-    { target: 'main', outcome: 'failed', failure: 'connect_timeout' },
+    { target: 'main', outcome: 'failed', failure: 'status_500', cause: 'answered HTTP 500' },
+    {
+      target: 'main',
+      outcome: 'failed',
+      failure: 'connect_timeout',
+      cause: expect.stringMatching(/connect/),
+    },
     { target: 'spare', outcome: 'answered' },
   ];
   const at = '2026-11-22T10:02:03.000Z';
@@ -66,7 +71,7 @@ test('an answer to another call of the same request is no failover, nor are atte
   expect(await lastFailover('route=platform/two')).toEqual({
     at: '2026-11-22T10:05:03.000Z',
     attempts: [
-      { target: 'main', outcome: 'failed', failure: 'status_500' },
+      { target: 'main', outcome: 'failed', failure: 'status_500', cause: 'answered HTTP 500' },
       { target: 'spare', outcome: 'answered' },
     ],
   });

@@ -11,6 +11,7 @@ import { Ago, Empty, Meter } from '../parts/basics.tsx';
 import { requestsLink } from '../requests/link.ts';
 import { everyMinuteMs, useAsked, useNow } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
+import { codeWords } from '../words/calls.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { sinceWords } from './words.ts';
 
@@ -139,7 +140,10 @@ function OverTime({ apiKey: { metadata } }: { readonly apiKey: ApiKey }) {
             {formats.counted(refused.total.refused, 'request')} refused in 30 days
           </Link>
           {': '}
-          {refused.rows.map(({ code, refused: count }) => `${code} ${formats.number(count)}`).join(' · ')}.
+          {refused.rows
+            .map(({ code, refused: count }) => `${codeWords(code)} ${formats.number(count)}`)
+            .join(' · ')}
+          .
         </p>
       )}
     </>

@@ -10,6 +10,7 @@ import { useAsked } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { readFilters, writeFilters } from '../shell/filters.ts';
 import { pathOf } from '../shell/place.ts';
+import { codeWords } from '../words/calls.ts';
 import { DIALECTS } from '../words/choices.ts';
 import { namespacePattern, namespaceProblem } from '../words/names.ts';
 import { type Catalog, modelsOf, verdictWords } from './catalog.ts';
@@ -199,7 +200,7 @@ function PlanShown({ plan, of }: { readonly plan: Plan; readonly of: string }) {
   return (
     <>
       {refusal !== undefined && (
-        <Notice tone="bad" title={`Refused: ${refusal.status} ${refusal.code}`}>
+        <Notice tone="bad" title={`Refused: ${refusal.status} ${codeWords(refusal.code)}`}>
           <p>{refusal.message}</p>
         </Notice>
       )}

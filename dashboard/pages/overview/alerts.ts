@@ -4,6 +4,7 @@
 import { periodWords } from '../keys/words.ts';
 import { requestsLink } from '../requests/link.ts';
 import { pathOf } from '../shell/place.ts';
+import { codeWords } from '../words/calls.ts';
 import type { Tone } from '../words/conditions.ts';
 import type { Formats } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
@@ -159,7 +160,7 @@ function alertsOfCalls(
   const failed = errorsOf(row);
   if (lastFailedAt === undefined || failed === 0) return [];
   const isOver = nowMs - Date.parse(lastFailedAt) > hourMs;
-  const why = failureWords(lastFailure);
+  const why = lastFailure?.cause ?? codeWords(lastFailure?.failure ?? '');
   const model = routes.find(({ metadata: of }) => `${of.namespace}/${of.name}` === route)?.spec.model;
   const outcome = failedEndOf(row);
   return [
@@ -174,12 +175,6 @@ function alertsOfCalls(
       to: requestsLink({ provider, model, outcome, period }),
     },
   ];
-}
-
-/** `HTTP 500`, or `dns failed`. */
-export function failureWords(last: HealthRow['lastFailure']): string {
-  if (last?.status !== undefined && last.status >= 400) return `HTTP ${last.status}`;
-  return (last?.failure ?? '').replaceAll('_', ' ');
 }
 
 function alertsOfBudget(budget: BudgetUse, { formats, nowMs }: AlertContext): Alert[] {

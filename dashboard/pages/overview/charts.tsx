@@ -7,6 +7,7 @@ import { SelectField } from '../parts/fields.tsx';
 import { requestsLink } from '../requests/link.ts';
 import type { Asked } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
+import { codeWords } from '../words/calls.ts';
 import type { Formats } from '../words/format.ts';
 import { Chart, type ChartSeries } from './chart.tsx';
 import type { FirstContent, RefusalsAnswer, RequestsAnswer, SeriesAnswer, SeriesRow } from './ledger.ts';
@@ -229,7 +230,7 @@ export function RefusedChart({ asked }: { readonly asked: Asked<Refused> }) {
         {({ refusals, refusedKeys, query, period }) => {
           const rows = refusals.rows.map(({ refused, code = 'unknown', ...row }) => ({
             start: row[query.interval] ?? '',
-            group: code.replaceAll('_', ' '),
+            group: codeWords(code),
             value: refused,
           }));
           const stack = stackRows(largestOf(rows), query.starts);

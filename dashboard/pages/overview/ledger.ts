@@ -110,6 +110,11 @@ export interface HealthAnswer {
   /** Of a route, the last request that a further attempt answered; its attempts are shown to people who may see the targets. */
   readonly lastFailover?: {
     readonly at: string;
-    readonly attempts?: readonly { readonly target: string; readonly failure?: string }[];
+    readonly attempts?: readonly {
+      readonly target: string;
+      readonly failure?: string;
+      /** What its provider did, as in "answered HTTP 500". */
+      readonly cause?: string;
+    }[];
   };
 }

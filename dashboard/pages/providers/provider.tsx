@@ -53,7 +53,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                       ['Type', provider.spec.type],
                       ['Address', provider.status?.endpoint ?? provider.spec.baseURL ?? '–'],
                       ['Dialects', provider.spec.apis?.join(', ') ?? 'default of the type'],
-                      ['Routes', String(attachedRoutes)],
+                      ['Routes', formats.number(attachedRoutes)],
                       [
                         'Health',
                         health?.totalPods === undefined || health.totalPods === 0
@@ -156,7 +156,7 @@ function ProviderKeys({ provider }: { readonly provider: Provider }) {
 
 /** One gateway, as in local mode, is no count. */
 function healthWords(healthy: number, total: number, tone: Tone): string {
-  if (total === 1) return healthy === 1 ? 'healthy' : tone === 'warn' ? 'some calls fail' : 'calls fail';
+  if (total === 1) return healthy === 1 ? 'healthy' : tone === 'warn' ? 'degraded' : 'failing';
   return `healthy on ${healthy} of ${total} gateway pods`;
 }
 

@@ -13,6 +13,7 @@ import { ApiError } from '../shell/api.ts';
 import { everyMinuteMs, kubePath, useAsked, useNow } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
+import { codeWords } from '../words/calls.ts';
 import { durationMs } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
 import { statusOf } from '../words/object-status.ts';
@@ -250,8 +251,8 @@ function LastFailover({ namespace, name }: { readonly namespace: string; readonl
               <Ago at={last.at} />
               {last.attempts && ': '}
               {last.attempts
-                ?.map(({ target, failure }) =>
-                  failure ? `${target} failed (${failure})` : `${target} answered`,
+                ?.map(({ target, failure, cause = `failed: ${codeWords(failure ?? '')}` }) =>
+                  failure ? `${target} ${cause}` : `${target} answered`,
                 )
                 .join(', ')}
             </p>

@@ -95,7 +95,9 @@ function RequestFacts({
             <Badge tone={tone}>{word}</Badge>
             <span>
               {row.cause}
-              <span class="under">{row.failure}, without a call to a provider</span>
+              <span class="under">
+                <code>{row.failure}</code>, without a call to a provider
+              </span>
             </span>
           </li>
         </ol>

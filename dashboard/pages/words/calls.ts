@@ -1,4 +1,4 @@
-// What do rows of the ledger say of calls together? Pure.
+// What do rows of the ledger say of calls together, and in which words of their faults? Pure.
 
 import type { HealthRow } from '../overview/ledger.ts';
 import { errorsOf } from '../overview/totals.ts';
@@ -8,6 +8,11 @@ interface CallsOf {
   readonly failed: number;
   /** The row that failed last. */
   readonly last: HealthRow | undefined;
+}
+
+/** Of a refusal or a failure, where only its code is known: `rate limit exceeded`. */
+export function codeWords(code: string): string {
+  return code.replaceAll('_', ' ');
 }
 
 /** Calls whose caller went away say nothing of the upstream. */

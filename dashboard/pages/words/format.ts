@@ -26,6 +26,7 @@ export interface Formats {
   hour(rfc3339: string): string;
   /** `5 minutes ago`, `in 3 days`. */
   ago(rfc3339: string, nowMs: number): string;
+  /** `13 ms`, `1.2 s`, `3 min 5 s`. */
   milliseconds(ms: number): string;
 }
 
@@ -98,9 +99,11 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
       return relative.format(Math.trunc(seconds / size), unit);
     },
     milliseconds(ms) {
-      return ms < 1000
-        ? `${plain.format(Math.round(ms))} ms`
-        : `${plain.format(Math.round(ms / 100) / 10)} s`;
+      if (Math.round(ms) < 1000) return `${plain.format(Math.round(ms))} ms`;
+      if (ms < 59_950) return `${plain.format(Math.round(ms / 100) / 10)} s`;
+      const seconds = Math.round(ms / 1000);
+      const rest = seconds % 60;
+      return `${plain.format(Math.trunc(seconds / 60))} min${rest === 0 ? '' : ` ${rest} s`}`;
     },
   };
 }

@@ -18,12 +18,12 @@ export function keyStateWords(state: string): string {
 
 /** Of a target of a ModelRoute. */
 export function targetStateWords(state: string, message = ''): string {
-  if (state === 'Ready' && message !== '') return 'some calls fail';
+  if (state === 'Ready' && message !== '') return 'degraded';
   return (
     {
       Ready: 'in use',
       Drained: 'drained: weight 0',
-      Unhealthy: 'not answering',
+      Unhealthy: 'failing',
       RefNotFound: 'Provider not found',
       RefNotPermitted: 'Provider not shared with this namespace',
       ProviderNotReady: 'Provider not ready',

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { alertsOf, failureWords } from '../../../dashboard/pages/overview/alerts.ts';
+import { alertsOf } from '../../../dashboard/pages/overview/alerts.ts';
 import { timeTicks, valueTicks } from '../../../dashboard/pages/overview/axis.ts';
 import type { BudgetUse, HealthRow, SeriesRow } from '../../../dashboard/pages/overview/ledger.ts';
 import { isNearEnd, usedUpAt } from '../../../dashboard/pages/overview/pace.ts';
@@ -486,7 +486,7 @@ describe('problems', () => {
     ...{ provider: 'default/first', upstreamModel: 'sim-x', requests: 39, attempts: 39 },
     outcomes: { failed: 39 },
     lastFailedAt: '2026-11-23T00:29:55Z',
-    lastFailure: { request: 'req_86e0', status: 500, failure: 'status_500' },
+    lastFailure: { request: 'req_86e0', status: 500, failure: 'status_500', cause: 'answered HTTP 500' },
   };
 
   test('are failing calls, with the last cause and request, and link to the requests', () => {
@@ -494,7 +494,7 @@ describe('problems', () => {
       {
         tone: 'bad',
         what: 'sim-x at default/first: 39 of 39 attempts failed',
-        message: 'last: HTTP 500, req_86e0',
+        message: 'last: answered HTTP 500, req_86e0',
         since: '2026-11-23T00:29:55Z',
         to: '/requests?provider=default%2Ffirst&outcome=failed&period=24h',
       },
@@ -529,8 +529,12 @@ describe('problems', () => {
   });
 
   test('name a cause without a status in words', () => {
-    expect(failureWords({ request: 'r', failure: 'dns_failed' })).toBe('dns failed');
-    expect(failureWords({ request: 'r', status: 200, failure: 'ended_early' })).toBe('ended early');
-    expect(failureWords(undefined)).toBe('');
+    const messages = found({
+      health: [
+        { ...failing, lastFailure: { request: 'r', failure: 'dns_failed' } },
+        { ...failing, lastFailure: undefined as never },
+      ],
+    }).map(({ message }) => message);
+    expect(messages).toEqual(['last: dns failed, r', '']);
   });
 });

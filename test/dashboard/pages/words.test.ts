@@ -1,5 +1,8 @@
 // Do numbers, addresses, snippets and streamed words come out as they are meant?
 
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { snippetsFor } from '../../../dashboard/pages/keys/snippets.ts';
@@ -22,6 +25,32 @@ import { periodStartMs } from '../../../dashboard/rows/period-start.ts';
 
 describe('formats', () => {
   const formats = openFormats('en-US', 'Europe/Berlin');
+
+  test('of durations have the unit in which they are short', () => {
+    const durations = [0.4, 13, 999.4, 999.6, 1_240, 59_940, 59_960, 185_000, 3_720_000];
+    expect(durations.map(formats.milliseconds)).toEqual([
+      ...['0 ms', '13 ms', '999 ms', '1 s', '1.2 s', '59.9 s', '1 min', '3 min 5 s', '62 min'],
+    ]);
+  });
+
+  test('are written in one file, and no page has its own', async () => {
+    const pages = fileURLToPath(new URL('../../../dashboard/pages', import.meta.url));
+    const files = (await readdir(pages, { recursive: true })).filter((name) => /\.tsx?$/.test(name));
+    const own = /Intl\.\w+Format\(|\.toLocale\w*String\(|\.toFixed\(/;
+    const found = await Promise.all(
+      files.map(async (name) => (own.test(await readFile(join(pages, name), 'utf8')) ? [name] : [])),
+    );
+    expect(found.flat().sort()).toEqual([
+      // Decimal text for `formats.money`.
+      'models/plan.ts',
+      // A column of a CSV.
+      'overview/top-list.tsx',
+      // The name of the time zone.
+      'shell/frame.tsx',
+      'words/format.ts',
+    ]);
+  });
+
   const nowMs = Date.parse('2026-11-23T12:00:00Z');
 
   test('money has cents, and small amounts their significant digits', () => {
@@ -313,9 +342,6 @@ test('calls of several targets are added, with the latest failure', () => {
 
 test('a target with some failing calls is not shown as working', () => {
   expect([targetStateWords('Ready', ''), targetTone('Ready', '')]).toEqual(['in use', 'good']);
-  expect([targetStateWords('Ready', 'some'), targetTone('Ready', 'some')]).toEqual([
-    'some calls fail',
-    'warn',
-  ]);
-  expect([targetStateWords('Unhealthy'), targetTone('Unhealthy', 'all')]).toEqual(['not answering', 'bad']);
+  expect([targetStateWords('Ready', 'some'), targetTone('Ready', 'some')]).toEqual(['degraded', 'warn']);
+  expect([targetStateWords('Unhealthy'), targetTone('Unhealthy', 'all')]).toEqual(['failing', 'bad']);
 });

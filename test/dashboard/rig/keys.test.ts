@@ -295,7 +295,7 @@ test('the page of a key shows its last thirty days by model, its pace and its re
   await page.getByText('Spend of 30 days by model').first().waitFor({ state: 'attached' });
   await page.getByText(/At this pace it is used up/).waitFor();
   const refused = page.getByRole('link', { name: '427 requests refused in 30 days' });
-  await page.getByText('rate_limit_exceeded 400 · model_not_found 27.').waitFor();
+  await page.getByText('rate limit exceeded 400 · model not found 27.').waitFor();
   expect(await refused.getAttribute('href')).toBe(
     '/requests?apiKey=team-a%2Fci-bot-0&outcome=refused&period=30d',
   );

@@ -452,7 +452,7 @@ test('a route says when a further attempt last answered, and after what; to a te
   const page = await open('/nothing');
   const asked: string[] = [];
   const attempts = [
-    { target: 'main', outcome: 'failed', failure: 'status_500' },
+    { target: 'main', outcome: 'failed', failure: 'status_500', cause: 'answered HTTP 500' },
     { target: 'spare', outcome: 'answered' },
   ];
   await page.route('**/api/ledger/v1/health?*', async (route) => {
@@ -464,7 +464,7 @@ test('a route says when a further attempt last answered, and after what; to a te
   });
   await page.goto(new URL('/routes/platform/large', page.url()).href);
   const panel = page.getByRole('region', { name: 'Last failover' });
-  await panel.getByText('main failed (status_500), spare answered').waitFor();
+  await panel.getByText('main answered HTTP 500, spare answered').waitFor();
   expect(asked).toEqual(['?route=platform%2Flarge', '?route=platform%2Flarge&namespace=platform']);
 });
 

@@ -22,7 +22,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
 const failover = (nowMs: number) => ({
   at: new Date(nowMs - 190_000).toISOString(),
   attempts: [
-    { target: 'main', outcome: 'failed', failure: 'status_500' },
+    { target: 'main', outcome: 'failed', failure: 'status_500', cause: 'answered HTTP 500' },
     { target: 'spare', outcome: 'answered' },
   ],
 });
