@@ -1,6 +1,7 @@
-// Which clouds does the environment sign in at? One row each. A cloud does not list what an account may call, so a variable names the models.
+// Which clouds does the environment sign in at? One row each. A variable names the models where the cloud does not list what the account may call.
 
 import type { ProviderType } from '../core/catalog/provider-types.ts';
+import { listBedrockModels } from './list-bedrock-models.ts';
 
 /** Variables that are set, by their names. */
 export type CloudEnvironment = Readonly<Partial<Record<CloudVariable, string>>>;
@@ -11,6 +12,7 @@ export const cloudVariables = [
   'AWS_ACCESS_KEY_ID',
   'AWS_BEARER_TOKEN_BEDROCK',
   'AWS_DEFAULT_REGION',
+  'AWS_ENDPOINT_URL_BEDROCK',
   'AWS_ENDPOINT_URL_BEDROCK_RUNTIME',
   'AWS_REGION',
   'AWS_ROLE_ARN',
@@ -49,6 +51,14 @@ interface CloudSetup {
   /** As the cloud calls them. */
   readonly models: readonly string[];
   readonly modelsVariable: CloudVariable;
+  /** Where the cloud lists them, and how; absent: nowhere. */
+  readonly listing?: Listing;
+}
+
+interface Listing {
+  readonly origin: string;
+  readonly headers: Readonly<Record<string, string>>;
+  list(ask: (path: string) => Promise<unknown>): Promise<readonly string[]>;
 }
 
 /** Or which variable is missing. */
@@ -89,8 +99,17 @@ function readBedrock(environment: CloudEnvironment): Found | undefined {
       auth: secret === undefined ? { type: 'AWS' } : {},
       options: { region },
     },
-    ...(secret !== undefined && { secret }),
+    ...(secret !== undefined && { secret, listing: bedrockListing(environment, region, secret) }),
     ...modelsOf(environment, 'PENSTOCK_BEDROCK_MODELS'),
+  };
+}
+
+/** Of its control plane, which takes the key that models take. */
+function bedrockListing(environment: CloudEnvironment, region: string, key: string): Listing {
+  return {
+    origin: environment.AWS_ENDPOINT_URL_BEDROCK ?? `https://bedrock.${region}.amazonaws.com`,
+    headers: { authorization: `Bearer ${key}` },
+    list: listBedrockModels,
   };
 }
 

@@ -48,7 +48,7 @@ export async function readEnvironmentProviders(
 ): Promise<EnvironmentProviders> {
   const results = [
     ...(await Promise.all(vendorsOf(settings).map((vendor) => readVendor(vendor, ownPort)))),
-    ...cloudsIn(settings.clouds ?? {}).map(readCloud),
+    ...(await Promise.all(cloudsIn(settings.clouds ?? {}).map(readCloud))),
   ];
   const creationTimestamp = timeOf(nowMs);
   const stamp = (object: RawObject): RawObject => ({
@@ -139,13 +139,21 @@ async function readVendor(vendor: Vendor, ownPort: number): Promise<VendorResult
   };
 }
 
-/** Of a cloud nothing is asked: what it refuses is in the condition of its Provider. */
-function readCloud(found: ReturnType<typeof cloudsIn>[number]): VendorResult {
+/** Of a cloud at most the list of its models is asked: what else it refuses is in the condition of its Provider. */
+async function readCloud(found: ReturnType<typeof cloudsIn>[number]): Promise<VendorResult> {
   const { name } = found;
   if ('missing' in found) return { note: `${name} is not served: set ${found.missing}.`, routes: [] };
-  const { spec, secret, models, modelsVariable } = found;
-  if (models.length === 0) {
+  const { spec, secret, modelsVariable, listing } = found;
+  if (found.models.length === 0 && !listing) {
     return { note: `${name} is not served yet: name its models in ${modelsVariable}.`, routes: [] };
+  }
+  let { models } = found;
+  try {
+    if (models.length === 0 && listing)
+      models = await listing.list((path) => askJson(listing.origin + path, listing.headers));
+  } catch (error) {
+    const fact = `its models could not be listed: ${describeFailure(error)}`;
+    return { note: `${name} is not served: ${fact}. Name them in ${modelsVariable}.`, routes: [] };
   }
   const keys = [{ name: 'environment', secretRef: { name: `${name}-environment`, key: 'apiKey' } }];
   const provider = {
@@ -210,23 +218,25 @@ function describeFailure(error: unknown): string {
   return error.cause instanceof Error ? describeFailure(error.cause) : error.message || error.name;
 }
 
+/** Undefined: an answer without JSON. */
+async function askJson(url: string, headers: Readonly<Record<string, string>>): Promise<unknown> {
+  const signal = AbortSignal.timeout(listingTimeoutMs);
+  const answer = await fetch(url, { headers, redirect: 'error', signal });
+  if (!answer.ok) throw new Error(`it answered ${answer.status}`);
+  return answer.json().catch(() => undefined);
+}
+
 async function listModels(vendor: Vendor): Promise<readonly string[]> {
   const { type, baseUrl, listPath, apiKey } = vendor;
   const { header } = PROVIDER_TYPES[type];
-  const answer = await fetch(`${baseUrl}${listPath}`, {
-    headers:
-      apiKey === undefined
-        ? {}
-        : {
-            [header.name]: header.prefix + apiKey,
-            ...Object.fromEntries(UPSTREAM_DIALECTS[upstreamDialectOfApi[apiOf(type)]].headers),
-          },
-    redirect: 'error',
-    signal: AbortSignal.timeout(listingTimeoutMs),
-  });
-  if (!answer.ok) throw new Error(`it answered ${answer.status}`);
-  const body: unknown = await answer.json().catch(() => undefined);
-  const list = listingSchema.safeParse(body).data;
+  const headers =
+    apiKey === undefined
+      ? {}
+      : {
+          [header.name]: header.prefix + apiKey,
+          ...Object.fromEntries(UPSTREAM_DIALECTS[upstreamDialectOfApi[apiOf(type)]].headers),
+        };
+  const list = listingSchema.safeParse(await askJson(`${baseUrl}${listPath}`, headers)).data;
   const entries = list?.data ?? list?.models;
   if (entries === undefined) throw new Error('its answer has no list of models');
   return [...new Set(entries.flatMap(idOf))];

@@ -7,6 +7,7 @@ import { readSettings } from '../../local/settings.ts';
 import { parseProvider } from '../../operator/resources/provider.ts';
 import { startAzure } from '../../simulator/clouds/azure.ts';
 import { startBedrock } from '../../simulator/clouds/bedrock.ts';
+import { startBedrockControl } from '../../simulator/clouds/bedrock-control.ts';
 import { clusterIssuer } from '../../simulator/clouds/cluster-issuer.ts';
 import { startEntra } from '../../simulator/clouds/entra.ts';
 import { startSimulator } from '../../simulator/server.ts';
@@ -102,10 +103,7 @@ test.each([
     { AWS_REGION: 'us-east-1', PENSTOCK_BEDROCK_MODELS: 'm' },
     'bedrock is not served: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK.',
   ],
-  [
-    { AWS_BEARER_TOKEN_BEDROCK: 'key', AWS_REGION: 'us-east-1' },
-    'bedrock is not served yet: name its models in PENSTOCK_BEDROCK_MODELS.',
-  ],
+  [{ ...google }, 'vertex is not served yet: name its models in PENSTOCK_VERTEX_MODELS.'],
   [{ PENSTOCK_VERTEX_MODELS: 'm' }, 'vertex is not served: set GOOGLE_APPLICATION_CREDENTIALS.'],
   [{ PENSTOCK_AZURE_MODELS: 'm' }, 'azure is not served: set AZURE_OPENAI_ENDPOINT.'],
   [{ ...google, GOOGLE_CLOUD_PROJECT: '' }, 'vertex is not served: set GOOGLE_CLOUD_PROJECT.'],
@@ -137,6 +135,62 @@ test('an address that cannot be one is said, and stops nothing else', async () =
   const found = await foundIn({ ...wrong, ...google, PENSTOCK_VERTEX_MODELS: 'claude-opus-5' });
   expect(found.notes[1]).toMatch(/^azure is not served: spec\.baseURL .+\.$/);
   expect(found.models).toEqual(['vertex/claude-opus-5']);
+});
+
+describe('an API key of Bedrock alone', () => {
+  const key = 'key-of-the-account-0123456789';
+  const listed = {
+    key,
+    models: [
+      { id: 'amazon.nova-pro-v1:0', isOnDemand: true, output: 'TEXT' },
+      { id: 'anthropic.claude-sonnet-5', isOnDemand: false, output: 'TEXT' },
+      { id: 'amazon.titan-embed-text-v2:0', isOnDemand: true, output: 'EMBEDDING' },
+      { id: 'stability.sd3-5-large-v1:0', isOnDemand: false, output: 'IMAGE' },
+    ],
+    profiles: [
+      'us.amazon.nova-pro-v1:0',
+      'us.anthropic.claude-sonnet-5',
+      'global.anthropic.claude-sonnet-5',
+      'us.stability.sd3-5-large-v1:0',
+    ],
+  } as const;
+
+  const found = async (url: string, more: Record<string, string> = {}) =>
+    foundIn({
+      AWS_REGION: 'us-east-1',
+      AWS_BEARER_TOKEN_BEDROCK: key,
+      AWS_ENDPOINT_URL_BEDROCK: url,
+      ...more,
+    });
+
+  test('serves the models of its region that write text, by their ids and profiles', async () => {
+    await using control = await startBedrockControl(listed);
+    const { models, notes } = await found(control.url);
+    expect(models).toEqual([
+      'bedrock/amazon.nova-pro-v1:0',
+      'bedrock/us.amazon.nova-pro-v1:0',
+      'bedrock/us.anthropic.claude-sonnet-5',
+      'bedrock/global.anthropic.claude-sonnet-5',
+    ]);
+    expect(notes).toEqual(['bedrock: 4 models of bedrock-runtime.us-east-1.amazonaws.com as bedrock/…']);
+  });
+
+  test('is not asked where the models are named', async () => {
+    const { models } = await found('http://127.0.0.1:9', { PENSTOCK_BEDROCK_MODELS: 'amazon.nova-pro-v1:0' });
+    expect(models).toEqual(['bedrock/amazon.nova-pro-v1:0']);
+  });
+
+  test('says why there is no list, and what to do', async () => {
+    await using control = await startBedrockControl({ ...listed, key: 'another' });
+    const name = 'Name them in PENSTOCK_BEDROCK_MODELS.';
+    const { notes, models } = await found(control.url);
+    expect([notes, models]).toEqual([
+      [`bedrock is not served: its models could not be listed: it answered 403. ${name}`],
+      [],
+    ]);
+    const { notes: gone } = await found('http://127.0.0.1:9');
+    expect(gone.join()).toMatch(/^bedrock is not served: its models could not be listed: .+\. Name them in/);
+  });
 });
 
 test('models of clouds are served by local mode, to callers with a key', async () => {
