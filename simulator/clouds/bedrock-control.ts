@@ -17,7 +17,7 @@ interface ListedModel {
   readonly output: 'TEXT' | 'IMAGE' | 'EMBEDDING';
 }
 
-export interface BedrockControl extends AsyncDisposable {
+interface BedrockControl extends AsyncDisposable {
   /** Such as `http://127.0.0.1:40123`. */
   readonly url: string;
 }
