@@ -62,7 +62,7 @@ export function addOpenLedgerRoutes(scope: FastifyInstance, door: Door): void {
       },
     });
   };
-  for (const name of [...questions, 'costs']) add('GET', name);
+  for (const name of [...questions, 'costs', 'uses']) add('GET', name);
   for (const name of posted) add('POST', name);
 }
 

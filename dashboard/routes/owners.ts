@@ -1,4 +1,4 @@
-// Who owns the keys that were used most? The ledger sums by key; owners and teams are those of the ApiKeys that this person may list.
+// Who owns the keys that were used most? The ledger says what each key was given and pays; owners and teams are those of the ApiKeys that this person may list.
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -18,15 +18,9 @@ const questionSchema = z.strictObject({
   topBy: z.enum(['cost', 'tokens', 'requests']).default('cost'),
 });
 
-const sumsSchema = z.object({
-  rows: z.array(
-    z.object({
-      apiKey: z.string(),
-      requests: z.number(),
-      tokens: z.object({ input: z.number(), output: z.number() }),
-      costUsd: z.string(),
-    }),
-  ),
+/** Of a key: its name, requests, tokens in and out, dollars. */
+const usesSchema = z.object({
+  rows: z.array(z.tuple([z.string(), z.number(), z.number(), z.number(), z.string()])),
   next: z.number().optional(),
 });
 
@@ -48,17 +42,18 @@ export function addOwnersRoute(api: FastifyInstance, door: Door, keyLists: KeyLi
     for (let page = 0; page < pagesMax && offset !== undefined; page += 1) {
       const search = new URLSearchParams({
         ...(namespace === undefined ? {} : { namespace }),
-        ...{ from, to, by: 'apiKey', limit: pageMax, offset: String(offset) },
+        ...{ from, to, limit: pageMax, offset: String(offset) },
       });
       const { status, text } = await askLedger(door, reply.raw, {
         method: 'GET',
-        path: '/v1/sums',
+        path: '/v1/uses',
         search: `?${search}`,
         token: session.token,
       });
       if (status !== 200) return reply.status(status).type('application/json').send(text);
-      const answer: z.infer<typeof sumsSchema> = sumsSchema.parse(JSON.parse(text));
-      sums.push(...answer.rows);
+      const answer: z.infer<typeof usesSchema> = usesSchema.parse(JSON.parse(text));
+      for (const [apiKey, requests, input, output, costUsd] of answer.rows)
+        sums.push({ apiKey, requests, tokens: { input, output }, costUsd });
       offset = answer.next;
     }
     try {

@@ -109,6 +109,7 @@ const withoutParameters: Readonly<Record<string, readonly string[]>> = {
   '/v1/namespaces': [...ofRows, 'apiKey', ...ofParts],
   // Of all that were used since a moment: those of a time that is over, or one by its name, are in /v1/keys.
   '/v1/costs': ['to', ...ofRows, 'apiKey', ...ofParts],
+  '/v1/uses': [...ofRows, 'apiKey', ...ofParts],
   // Its days are those of its period, whatever was called in them.
   '/v1/budgets': ['from', 'to', ...ofRows, ...ofParts],
 };
@@ -167,6 +168,13 @@ const answers: Readonly<Record<string, Answer>> = {
     const costs = await store.costs({ ...query, namespace: asked.where.namespace, nowMs: clock.wallMs() });
     return costsAnswer(costs, asked);
   },
+  async '/v1/uses'({ store }, asked) {
+    const { from, to, limit, offset, where } = asked;
+    const { namespace } = where;
+    const found = await store.uses({ from, to, namespace, limit: limit + 1, offset });
+    const rows = found.slice(0, limit);
+    return { ...periodOf(asked), columns: usesColumns, rows, ...moreAnswer(found.length, asked) };
+  },
   async '/v1/budgets'({ store, clock, budgets, fleet }, asked) {
     const all = budgets();
     if (all === undefined) throw away('the budgets of ApiKeys have not been read yet; try again');
@@ -201,6 +209,8 @@ const answers: Readonly<Record<string, Answer>> = {
     };
   },
 };
+
+const usesColumns = ['apiKey', 'requests', 'inputTokens', 'outputTokens', 'usd'];
 
 /** Those that were used in the days that are asked for, with what they spent in the periods that now is in. */
 async function spendersIn({ store, clock }: ReadApiParts, asked: Asked, spender: Spender) {

@@ -41,6 +41,7 @@ import {
 import { asidesQuery, readState, stateQuery } from './state-queries.ts';
 import type { LedgerStore } from './store.ts';
 import { outcomesQuery, readOutcomes, readSums, sumsQuery, usedQuery } from './sums-queries.ts';
+import { usesQuery } from './uses-query.ts';
 
 /** @param rows Asks the database. */
 export function readingOf(
@@ -53,6 +54,7 @@ export function readingOf(
   | 'spendOf'
   | 'costs'
   | 'firstDays'
+  | 'uses'
   | 'changed'
   | 'state'
   | 'used'
@@ -101,6 +103,10 @@ export function readingOf(
     async costs(query) {
       const [row] = await rows(costsQuery(kind, query));
       return { json: String(row?.json ?? '[]'), total: Number(row?.total ?? 0) };
+    },
+    async uses(query) {
+      const [row] = await rows(usesQuery(kind, query));
+      return JSON.parse(String(row?.json ?? '[]'));
     },
     async firstDays(spender, names) {
       if (names.length === 0) return new Map();

@@ -88,7 +88,7 @@ export function costsQuery(
 }
 
 /** As `usdOf` writes them: thousandths of a dollar, and what is left of them, whose sums may have come to more than one. */
-function dollarsIn(kind: DatabaseKind, cost: string): string {
+export function dollarsIn(kind: DatabaseKind, cost: string): string {
   const thousandths = `(${cost}_high + ${cost}_low / ${LOW_PER_HIGH})`;
   const exact =
     kind === 'sqlite'

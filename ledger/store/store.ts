@@ -176,6 +176,23 @@ export interface CostsQuery {
   readonly nowMs: number;
 }
 
+/** What keys were given and pay in a stretch of time, in the order of their names. */
+export interface UsesQuery extends Stretch {
+  /** Keys of one alone. */
+  readonly namespace?: string | undefined;
+  readonly limit: number;
+  readonly offset?: number | undefined;
+}
+
+/** Cost in dollars, exact. */
+type UseRow = readonly [
+  apiKey: string,
+  requests: number,
+  inputTokens: number,
+  outputTokens: number,
+  usd: string,
+];
+
 /** Of each what `Spend` says, and no more than when it was used last and what it cost: in dollars, exact. */
 export type CostsRow = readonly [
   name: string,
@@ -388,6 +405,7 @@ export interface LedgerStore {
   /** Those without a record are left out. */
   spendOf(spender: Spender, names: readonly string[], nowMs: number): Promise<Spend[]>;
   costs(query: CostsQuery): Promise<Costs>;
+  uses(query: UsesQuery): Promise<readonly UseRow[]>;
   /** The day of the first record of each, `YYYY-MM-DD`, by name. */
   firstDays(spender: Spender, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Those with a last record behind the sequence, and up to another, in that order. */

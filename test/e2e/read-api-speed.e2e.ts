@@ -46,7 +46,6 @@ const exports = [
   '/v1/keys?limit=10000',
   '/v1/budgets?limit=10000',
   '/v1/sums?by=apiKey,model&limit=10000',
-  // The dashboard's server adds keys up to owners and teams.
   '/v1/sums?by=apiKey&limit=10000',
 ];
 

@@ -124,6 +124,7 @@ describe('sums', () => {
       '/v1/models',
       '/v1/keys',
       '/v1/costs',
+      '/v1/uses',
       '/v1/health',
     ];
     for (const path of ['/v1/sums?namespace=team-a', ...others])
@@ -276,6 +277,7 @@ test.each([
   '/v1/series?by=model',
   '/v1/requests',
   '/v1/health',
+  '/v1/uses',
 ])('%s gives its rows page by page, each once', async (path) => {
   const question = path.includes('?') ? `${path}&` : `${path}?`;
   const listIn = (body: Record<string, unknown>) =>
@@ -378,6 +380,7 @@ test.each<[string, RegExp]>([
   ['/v1/budgets?usedShare=much', /^usedShare: must be a number from 0/],
   ['/v1/budgets?spender=me', /^spender: must be apiKey or namespace/],
   ['/v1/costs?to=2026-11-23', /^to: is no parameter of \/v1\/costs/],
+  ['/v1/uses?by=apiKey', /^by: is no parameter of \/v1\/uses/],
   ['/v1/sums?payer=me', /^payer: must be tenant, platform or own-key/],
 ])('%s is refused, and the parameter named', async (path, message) => {
   const { status, body } = await ask(path, tokens.all);

@@ -33,7 +33,11 @@ export function viewQuestions(nowMs: number, namespace: string): readonly ViewQu
         ),
       );
       const { path, search } = spendsQuestion(nowMs, where);
-      const others = ['/v1/sums?', '/v1/models?', '/v1/keys?limit=50&', '/v1/namespaces?'].map(
+      // The dashboard's server adds keys up to owners and teams.
+      const others = [
+        '/v1/uses?limit=10000&',
+        ...['/v1/sums?', '/v1/models?', '/v1/keys?limit=50&', '/v1/namespaces?'],
+      ].map(
         (one) =>
           `${one}${new URLSearchParams({ from, to, ...(where === undefined ? {} : { namespace: where }) })}`,
       );

@@ -310,6 +310,42 @@ describe.each(kindNames)('%s', (kind) => {
     ]);
   });
 
+  test('uses are of what was delivered and paid, the same of whole days and of moments', async () => {
+    const use = (id: string, apiKey: string, startedAt: string, more: Parameters<typeof makeEntry>[0] = {}) =>
+      makeEntry({
+        ...{
+          id,
+          apiKey,
+          namespace: apiKey.split('/')[0] ?? '',
+          startedAt,
+          costPicodollars: 3_000_000_000_001,
+        },
+        usage: { input: 10, cachedInput: 4, cacheWrite: 0, output: 2, reasoning: 0 },
+        ...more,
+      });
+    const entries = [
+      use('1', 'a/one', '2026-11-20T10:00:00.000Z'),
+      use('2', 'a/one', '2026-11-21T10:00:00.000Z', { payer: 'platform' }),
+      use('3', 'a/two', '2026-11-21T23:59:59.999Z', { payer: 'own-key', costPicodollars: 0 }),
+      use('4', 'ab/one', '2026-11-22T00:00:00.000Z'),
+    ];
+    await store.take(page('c.1', entries), now);
+    const all = [
+      ['a/one', 2, 10, 2, '3.000000000001'],
+      ['a/two', 1, 10, 2, '0'],
+      ['ab/one', 1, 10, 2, '3.000000000001'],
+    ];
+    const days = { from: '2026-11-20', to: '2026-11-23', limit: 10 };
+    const moments = { from: '2026-11-20T00:00:01Z', to: '2026-11-22T00:00:01Z', limit: 10 };
+    for (const query of [days, moments]) {
+      expect(await store.uses(query)).toEqual(all);
+      expect(await store.uses({ ...query, namespace: 'a' })).toEqual(all.slice(0, 2));
+      expect(await store.uses({ ...query, limit: 1, offset: 1 })).toEqual(all.slice(1, 2));
+      expect(await store.uses({ ...query, namespace: 'none' })).toEqual([]);
+    }
+    expect(await store.uses({ ...days, to: '2026-11-22' })).toEqual(all.slice(0, 2));
+  });
+
   test('the first day of a spender is that of its first record, whenever it came', async () => {
     const use = (id: string, apiKey: string, day: string) =>
       makeEntry({ id, apiKey, namespace: 'a', startedAt: `${day}T10:00:00.000Z` });
