@@ -48,6 +48,6 @@ async function readCa(file: string | undefined): Promise<string> {
   try {
     return await readFile(file ?? '', 'utf8');
   } catch {
-    throw new CallFault('there is no certificate authority to judge it by yet');
+    throw new CallFault('there is no authority yet to check its certificate');
   }
 }

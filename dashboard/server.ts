@@ -220,7 +220,7 @@ function asDashboardError(error: unknown, { log }: ServerParts): DashboardError 
     return new DashboardError(415, 'invalid_body', 'Send JSON, with content-type: application/json.');
   if (status !== undefined && status < 500)
     return new DashboardError(status, 'invalid_body', 'The request cannot be read.');
-  log('error', 'a question could not be answered', {
+  log('error', 'a request could not be answered', {
     error: error instanceof Error ? error.stack : String(error),
   });
   return new DashboardError(500, 'internal', 'The dashboard failed. Its log has the cause.');

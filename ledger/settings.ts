@@ -44,7 +44,7 @@ const settingsSchema = z.object({
   PENSTOCK_GATEWAY_SELECTOR: z
     .string('must be a label selector, such as app.kubernetes.io/component=gateway')
     .trim()
-    .min(1, 'must not be empty: it would take every Pod for a gateway'),
+    .min(1, 'must not be empty: it would select every Pod'),
   /** Whose ApiKeys are followed for their budgets; empty: those of the whole cluster. */
   PENSTOCK_TENANT_NAMESPACES: z
     .string()

@@ -227,5 +227,5 @@ function isSaidByOther({ type }: Condition, all: readonly Condition[]): boolean 
 
 /** What is wrong with the other object is a line of its own here; nobody can look at conditions. */
 function withoutConditions(message: string): string {
-  return message.replaceAll(READ_CONDITIONS, 'fix that one first');
+  return message.replaceAll(READ_CONDITIONS, 'fix that object first');
 }

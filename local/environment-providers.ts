@@ -189,7 +189,7 @@ function refuse(vendor: Vendor, ownPort: number): string | undefined {
   const { name, apiKey, apiKeyVariable, baseUrl, baseUrlVariable } = vendor;
   const isHttp = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol);
   if (isHttp && isOwnAddress(new URL(baseUrl), ownPort)) {
-    return `${baseUrlVariable} is this gateway itself. Unset it in this terminal; it is for the clients.`;
+    return `${baseUrlVariable} is the address of this gateway. Unset the variable in this terminal: only clients need it.`;
   }
   if (!isHttp || !parseProvider(draftProvider(vendor)).ok) {
     return (

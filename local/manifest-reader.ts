@@ -17,7 +17,7 @@ export interface ManifestReader {
   after(change: FileChange): Promise<Manifests>;
 }
 
-const emptied = 'is empty now, and its objects are removed; save it with objects, or delete it';
+const emptied = 'is empty now, so its objects are removed; write objects into the file, or delete it';
 
 /**
  * An object is as old as the file in which it was first seen, however often that is written.

@@ -14,7 +14,10 @@ const text = z.string().trim().min(1).optional();
 const credential = z
   .string()
   .trim()
-  .regex(/^[\x21-\x7e]+$/, 'holds a character that no key has, such as a line break; copy it again')
+  .regex(
+    /^[\x21-\x7e]+$/,
+    'has a character that is not valid in a key, such as a line break; copy the key again',
+  )
   .optional();
 
 /** Of the variables of clouds, those that become a Secret. */

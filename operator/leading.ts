@@ -159,7 +159,7 @@ function onErrorOf({ log, onDeposed }: LeadingParts, term: Term): (key: string, 
       if (!term.isOver) onDeposed(error.message);
       return;
     }
-    log('error', 'a run failed and will be tried again', {
+    log('error', 'a run failed and will be retried', {
       object: key,
       reason: error instanceof Error ? error.message : String(error),
     });

@@ -32,7 +32,7 @@ const namespaceList = z
       if (name.length <= 63 && LABEL.test(name)) continue;
       context.addIssue({
         code: 'custom',
-        message: `must be names of namespaces with commas between them; "${name}" is none`,
+        message: `must be names of namespaces, separated by commas; "${name}" is not a namespace name`,
       });
     }
   })
@@ -47,7 +47,7 @@ const metadataPrefixes = z
   .refine(
     (prefixes) =>
       prefixes.every((prefix) => prefix.length <= 253 && PREFIX.test(prefix) && prefix !== 'penstock.dev'),
-    'must be prefixes of labels with commas between them, such as reloader.example.com; penstock.dev is for the operator',
+    'must be prefixes of labels, separated by commas, such as reloader.example.com; penstock.dev is for the operator',
   );
 
 const egressDeny = z
@@ -94,7 +94,7 @@ const settingsSchema = z.object({
   PENSTOCK_GATEWAY_SELECTOR: z
     .string('must be a label selector, such as app.kubernetes.io/component=gateway')
     .trim()
-    .min(1, 'must not be empty: it would take every Pod for a gateway'),
+    .min(1, 'must not be empty: it would select every Pod'),
   /** Tells this replica from the others, in the Lease and in events. */
   PENSTOCK_POD_NAME: z.string('must be the name of this Pod').min(1, 'must be the name of this Pod').max(253),
   PENSTOCK_SERVICE_PREFIX: z

@@ -142,7 +142,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
   }
   cluster.synced.then(
     async () => {
-      log('info', 'everything was read once');
+      log('info', 'all objects were read once');
       // The first compilation takes longest; done on standby, it does not delay a takeover.
       await warmUp(compile, cluster.snapshot(), clock.wallMs(), () => letOthers(clock));
       compile(cluster.snapshot(), clock.wallMs());
@@ -215,7 +215,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
 
   async function standBack(reason: string): Promise<void> {
     if (leading === undefined) return;
-    log('warn', 'another leader writes the table; standing back', { reason });
+    log('warn', 'another leader writes the table; stepping down', { reason });
     const lease = election;
     await leave(0);
     await lease?.close();

@@ -201,7 +201,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
     const answer = withinSignal(
       resolve(host.name),
       deadline.signal,
-      () => new EgressError('connect_timeout', endpoint, 'the resolver did not answer in time.'),
+      () => new EgressError('connect_timeout', endpoint, 'the resolver did not answer in time; check DNS.'),
     );
     const addresses = await answer.catch((error: unknown) => {
       if (error instanceof EgressError) throw error;
@@ -248,7 +248,11 @@ function readEndpoint(target: ConnectTarget): { endpoint: string; port: number; 
   const isBareIpv6 = target.hostname.includes(':') && !target.hostname.startsWith('[');
   const endpoint = `${isBareIpv6 ? `[${target.hostname}]` : target.hostname}:${port}`;
   if (!isTls && target.protocol !== 'http:') {
-    throw new EgressError('connect_failed', endpoint, `${target.protocol} is not spoken; use https:.`);
+    throw new EgressError(
+      'connect_failed',
+      endpoint,
+      `the protocol ${target.protocol} is not supported; use https:.`,
+    );
   }
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     throw new EgressError(

@@ -84,7 +84,7 @@ export function openOidc(settings: OidcSettings, now: () => number): Oidc {
 
 /** @throws {SignInFailed} an issuer may leave the id token out of what it gives for a refresh token; without one nobody is let in. */
 function tokensOf({ id_token: token, refresh_token: refreshToken }: client.TokenEndpointResponse): Tokens {
-  if (token === undefined) throw new SignInFailed('no id token came', false);
+  if (token === undefined) throw new SignInFailed('the issuer sent no id token', false);
   return { token, ...(refreshToken === undefined ? {} : { refreshToken }) };
 }
 

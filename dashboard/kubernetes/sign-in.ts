@@ -23,7 +23,7 @@ export function kubernetesSignIn(connection: KubeConnection, oidc: Oidc | undefi
     if (status === 401) return undefined;
     const person = reviewSchema.safeParse(body).data?.status.userInfo;
     if (status !== 201 || person === undefined)
-      throw new ClusterAway(`the question whose token it is was answered with ${status}`);
+      throw new ClusterAway(`the API server answered ${status} to the question whose token it is`);
     return person.username === '' || person.username === anonymous
       ? undefined
       : { name: person.username, groups: person.groups };

@@ -51,7 +51,7 @@ export function addOidcRoutes(api: FastifyInstance, door: Door): void {
     setFlowCookie(door, request, reply, undefined);
     try {
       if (flow === undefined)
-        throw new SignInFailed('it was not begun in this browser, or too long ago', false);
+        throw new SignInFailed('it was started in another browser, or too long ago', false);
       const attempt = takeAttempt(door, request, undefined);
       const { to, before, expiresAtMs: _, ...checks } = flow;
       const tokens = await oidc.finish(new URL(request.url, placeOfRequest(door, request).origin), checks);

@@ -91,7 +91,7 @@ async function revokeAtIssuer({ parts }: Door, { refreshToken }: Session): Promi
     await parts.signIn.oidc?.revoke(refreshToken);
   } catch (error) {
     const reason = error instanceof SignInFailed ? error.message : errorInLog(error);
-    parts.log('warn', 'the issuer did not take back the refresh token of a session that was signed out', {
+    parts.log('warn', 'the issuer did not revoke the refresh token after a sign-out', {
       reason,
     });
   }

@@ -49,7 +49,10 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
     case 'model_not_found':
       return modelUnknown(facts);
     case 'upstream_timeout':
-      return new GatewayError(code, `The upstreams of model '${model}' did not answer in time (${tries}).`);
+      return new GatewayError(
+        code,
+        `The upstreams of model '${model}' did not answer in time (${tries}). Use a faster model, or raise the timeouts of its route.`,
+      );
     case 'overloaded':
       // The upstream is paid for the answer: an automatic retry would cost the same again.
       return noAnswerRoom({ 'x-should-retry': 'false' });
@@ -67,7 +70,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
     default:
       return new GatewayError(
         code,
-        `No upstream of model '${model}' could answer (${tries}; ${inWords(chosen)}).`,
+        `No upstream of model '${model}' could answer (${tries}; ${inWords(chosen)}). Check the status of its Providers.`,
       );
   }
 }
@@ -113,10 +116,17 @@ function noneTried({ model, usableInMs, commonCooldown, ...facts }: FinalErrorFa
 /** Only where every target was asked is it the model that is not there; else an upstream is misconfigured. */
 function modelUnknown({ model, targets, targetsAsked }: FinalErrorFacts): GatewayError {
   return targetsAsked < targets
-    ? new GatewayError('upstream_error', `No available upstream knows model '${model}'.`)
-    : new GatewayError('model_not_found', `No upstream serves model '${model}' any more.`, {
-        param: 'model',
-      });
+    ? new GatewayError(
+        'upstream_error',
+        `No available upstream knows model '${model}'. Correct upstreamModel of its targets.`,
+      )
+    : new GatewayError(
+        'model_not_found',
+        `No upstream serves model '${model}' any more. Use another model.`,
+        {
+          param: 'model',
+        },
+      );
 }
 
 function keyRejected({ model, isOwnProvider }: FinalErrorFacts): GatewayError {
@@ -213,7 +223,9 @@ function callersMistake(
 ): GatewayError {
   const error = errorOf(failure);
   const status = failure.kind === 'status' && failure.status === 422 ? 422 : undefined;
-  const message = error?.message || `The upstream of model '${model}' refused the request.`;
+  const message =
+    error?.message ||
+    `The upstream of model '${model}' rejected the request without a reason. Check its fields.`;
   if (error?.isForeign)
     return new GatewayError(
       code,
@@ -247,7 +259,9 @@ function inWords(failure: AttemptFailure): string {
         ? 'the request reached its total timeout'
         : `the upstream was silent for too long (${failure.timer})`;
     case 'gateway':
-      return failure.code === 'no_room' ? 'the gateway has no memory left for it' : 'the gateway failed';
+      return failure.code === 'no_room'
+        ? 'the gateway has no memory left for the response'
+        : 'the gateway failed';
     case 'answer':
       switch (failure.fault.kind) {
         case 'truncated':

@@ -103,7 +103,7 @@ function readKey(value: string): Credential {
   if (/["'`\s]/.test(value)) {
     return {
       type: 'malformed',
-      hint: 'The key sent has quotes or spaces in it; send it without them.',
+      hint: 'The key has quotes or spaces in it. Send the bare key.',
     };
   }
   return value.length < keyLengthMin ? { type: 'malformed', hint: undefined } : { type: 'key', value };

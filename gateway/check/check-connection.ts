@@ -138,7 +138,7 @@ function judge(answer: OneAnswer, hasKey: boolean, latencyMs: number): CheckAnsw
   const answered = `Answered with ${status} in ${latencyMs} ms`;
   const facts = { status, latencyMs };
   if (status >= 500)
-    return { outcome: 'fails', message: `${answered}. See the log of the server.`, ...facts };
+    return { outcome: 'fails', message: `${answered}. Check the log of the server.`, ...facts };
   if (status === 401 || status === 403)
     return {
       outcome: 'refused',
@@ -147,7 +147,8 @@ function judge(answer: OneAnswer, hasKey: boolean, latencyMs: number): CheckAnsw
         : `${answered}: the provider requires a key. Enter one, or save the provider first: Secrets are read only for saved providers.`,
       ...facts,
     };
-  if (status === 429) return { outcome: 'works', message: `${answered}: too many requests now.`, ...facts };
+  if (status === 429)
+    return { outcome: 'works', message: `${answered}: too many requests now. Test again later.`, ...facts };
   if (status === 404 || status === 405)
     return {
       outcome: 'odd',

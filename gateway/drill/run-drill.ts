@@ -59,7 +59,10 @@ export async function runDrill(parts: DrillParts, order: DrillOrder): Promise<Dr
   try {
     return { id, ...judgeDrill(await playDrill(parts, asWritten(view, route), route, fault, order)) };
   } catch (error) {
-    const why = error instanceof GatewayError ? error.message : 'the gateway failed while it ran';
+    const why =
+      error instanceof GatewayError
+        ? error.message
+        : 'the gateway failed during the drill; its log has the cause';
     return { id, isPassed: false, message: `the drill did not finish: ${why}`.slice(0, 1_000) };
   }
 }

@@ -78,7 +78,12 @@ export class BodyReader implements Staged {
   /** To be called when the client has gone. */
   breakOff(): void {
     if (this.request[ownReader] !== this) return;
-    this.refuse(new GatewayError('request_timeout', 'The request body is incomplete.'));
+    this.refuse(
+      new GatewayError(
+        'request_timeout',
+        'The request body is incomplete. Send as many bytes as content-length says.',
+      ),
+    );
   }
 
   private refuse(error: GatewayError): void {

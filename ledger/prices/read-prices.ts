@@ -39,7 +39,7 @@ const priceSchema = z
   )
   .refine(
     (price) => price.inputPerMillion !== undefined || price.perRequest !== undefined,
-    'set inputPerMillion and outputPerMillion, or perRequest; a price without an amount says nothing',
+    'a price needs an amount: set inputPerMillion and outputPerMillion, or perRequest',
   );
 
 const pricesSchema = z.record(z.string(), priceSchema);

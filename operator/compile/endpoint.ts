@@ -70,7 +70,7 @@ export function proxyOf({ proxy }: Pick<Connected, 'proxy'>): ProxyEndpoint | un
   // Read as an http URL, for of socks5 the parser knows nothing and leaves the host as it is written.
   const { hostname } = new URL(`http://${host}`);
   if (scheme !== 'http' && scheme !== 'https' && scheme !== 'socks5') {
-    throw new TypeError('spec.proxy.url has no scheme that is known');
+    throw new TypeError('spec.proxy.url has an unknown scheme; write http://, https:// or socks5://');
   }
   const defaultPort = DEFAULT_PORTS[scheme];
   const port = portText === undefined ? defaultPort : Number(portText);

@@ -87,8 +87,8 @@ export function withHeld<V extends Pick<Verdict, 'conditions' | 'isInTable' | 'h
   const form = held.generation === undefined ? 'the form before' : `generation ${held.generation}`;
   const field =
     /^spec[\w.[\]-]*/.exec(fault?.message ?? '')?.[0] ?? 'the object, as the condition Degraded says';
-  const stalled = `correct ${field}; ${form} serves until ${until}, then none does`;
-  const message = `${form} serves until ${until}, because the present form cannot: ${fault?.message ?? ''}`;
+  const stalled = `correct ${field}; ${form} serves until ${until}, then the object leaves service`;
+  const message = `${form} serves until ${until}, because the current form cannot be served: ${fault?.message ?? ''}`;
   const others = verdict.conditions.filter(({ type }) => type !== 'Degraded');
   const isRefused = others.some(({ type, status }) => type === 'Accepted' && status === 'False');
   const conditions: readonly Condition[] = [

@@ -212,7 +212,7 @@ export function priceListOf(
   // Without the address: users who target a Provider of another namespace read this too.
   if (!endpoint.isBuiltIn) {
     return noPriceList(
-      "its Provider is not at the vendor's own address, so the vendor's list prices do not count",
+      "its Provider is not at the vendor's own address, so the vendor's list prices do not apply",
     );
   }
   return { id: vendor, namesOf: (model) => ({ names: [{ vendor, model }] }) };

@@ -246,10 +246,10 @@ export function createDrills(parts: DrillsParts): Drills {
 }
 
 function troubleOf(ready: number, able: number): string {
-  if (ready === 0) return 'no gateway pod is ready to run it; it runs as soon as one is';
+  if (ready === 0) return 'no gateway pod is ready; the drill runs as soon as a pod is';
   if (able === 0)
-    return 'no gateway pod could run it: each one is silent, is too old for drills, or does not have the current form of the model yet; it runs as soon as one can';
-  return 'every gateway pod is busy with other drills; it runs after them';
+    return 'no gateway pod could run the drill: each pod is silent, too old for drills, or without the current form of the model; it runs as soon as a pod can';
+  return 'every gateway pod is busy with other drills; this drill runs after them';
 }
 
 /** Those that do not run. Who has many drills that take long must not keep others from theirs: a namespace with fewer in a run goes first. */

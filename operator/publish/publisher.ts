@@ -184,13 +184,13 @@ function beginTerm(
       report({ type: 'pointer-recreated', message: `${place} was deleted and is created again` });
     },
     onAbsenceAccepted() {
-      report({ type: 'absence-accepted', message: `an annotation on ${place} accepts what is absent` });
+      report({ type: 'absence-accepted', message: `an annotation on ${place} confirms the missing objects` });
     },
     onReleaseAsked() {
       report({ type: 'release-asked', message: `an annotation on ${place} releases retired keys` });
     },
     onPinChanged() {
-      report({ type: 'pin-changed', message: `the annotation on ${place} that pins the table is another` });
+      report({ type: 'pin-changed', message: `the annotation on ${place} that pins the table has changed` });
     },
   });
   return {

@@ -15,7 +15,7 @@ export async function writeShards(
     lead.mustLead();
     const { name } = shard.ref;
     if ((await store.ensureShard(shard)) === 'replaced') {
-      const message = `Secret ${tableNamespace}/${name} did not hold what its name says and was replaced`;
+      const message = `Secret ${tableNamespace}/${name} did not match the digest in its name and was replaced`;
       report({ type: 'shard-replaced', name, message });
     }
     lead.present.add(name);

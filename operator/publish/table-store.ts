@@ -319,7 +319,7 @@ function parseManifest(text: string | undefined, sha256: string | undefined): Re
   }
   const version = headSchema.safeParse(data).data;
   if (hash('sha256', text) !== sha256) {
-    return { kind: 'unreadable', problem: 'its manifest is not what its digest promises', version };
+    return { kind: 'unreadable', problem: 'its manifest does not match its digest', version };
   }
   const minReader = minReaderSchema.safeParse(data).data?.minReader ?? 0;
   if (minReader > READER_FORMAT) {
@@ -350,7 +350,7 @@ function openShard(ref: ShardRef, object: KubeObject): OpenedShard {
   } catch {
     return corrupt('cannot be unpacked');
   }
-  if (hash('sha256', plain) !== ref.sha256) return corrupt('does not hold what its name says');
+  if (hash('sha256', plain) !== ref.sha256) return corrupt('does not match the digest in its name');
   return parseShard(ref, plain);
 }
 

@@ -40,7 +40,7 @@ const secretSchema = z.strictObject({
   key: withRules(dataKeySchema, [
     {
       cel: "!(self in ['previousApiKey', 'nextApiKey'])",
-      message: 'previousApiKey and nextApiKey are taken: rotation needs them',
+      message: 'previousApiKey and nextApiKey are reserved for rotation; choose another key',
       check: (key) => key !== PREVIOUS_KEY && key !== NEXT_KEY,
     },
   ])

@@ -9,7 +9,7 @@ const probeFromMs = Date.UTC(2000, 0, 1);
 export function cronProblem(schedule: string): string | undefined {
   try {
     if (next(schedule, probeFromMs) !== undefined) return undefined;
-    return 'never comes: no month has such a day; name another';
+    return 'never occurs: no month has such a day; choose another';
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'it cannot be read';
     return `must be five cron fields such as "0 3 * * *": ${why}`;

@@ -79,7 +79,7 @@ const LABEL_VALUE = `^(${NAME_PART})?$`;
 const qualifiedKeys: Rule<Readonly<Record<string, string>>> = {
   cel: `self.all(k, k.matches('${QUALIFIED_NAME}'))`,
   message:
-    'keys must be such as app or example.dev/app: letters, digits, ".", "-" and "_", at most 63, behind an optional ' +
+    'keys must be such as app or example.dev/app: letters, digits, ".", "-" and "_", at most 63, after an optional ' +
     'DNS name and "/"',
   check: (value) => Object.keys(value).every((key) => new RegExp(QUALIFIED_NAME).test(key)),
 };

@@ -75,7 +75,7 @@ export const pricingSchema = withRules(
   [
     {
       cel: `!has(self.provisioned) || !self.provisioned || (${amounts.map((name) => `!has(self.${name})`).join(' && ')})`,
-      message: 'provisioned takes the place of all amounts; leave them out',
+      message: 'provisioned replaces all amounts; remove them',
       check: (price) => price.provisioned !== true || amounts.every((name) => price[name] === undefined),
     },
     {
@@ -85,8 +85,7 @@ export const pricingSchema = withRules(
     },
     {
       cel: 'has(self.inputPerMillion) || has(self.perRequest) || (has(self.provisioned) && self.provisioned)',
-      message:
-        'set inputPerMillion and outputPerMillion, perRequest or provisioned; a price without an amount says nothing',
+      message: 'a price needs an amount: set inputPerMillion and outputPerMillion, perRequest or provisioned',
       check: (price) =>
         price.inputPerMillion !== undefined || price.perRequest !== undefined || price.provisioned === true,
     },

@@ -157,9 +157,11 @@ function sayPending({ since, pods, nowMs }: ProgrammedFacts, hasDetail: boolean)
   };
 
   function text(): string {
-    if (since === undefined) return 'no table with the current form is published yet';
-    if (!pods.areKnown) return 'the operator cannot watch the gateway pods, so their readiness is unknown';
-    if (ready === 0) return 'no gateway pod is ready';
+    if (since === undefined)
+      return 'no table with the current form is published yet; if this lasts, check the log of the operator';
+    if (!pods.areKnown)
+      return 'the operator cannot watch the gateway pods, so their readiness is unknown; check its rights and its log';
+    if (ready === 0) return 'no gateway pod is ready; check the pods of the gateway Deployment';
     if (!hasDetail) return `waiting for ${ready - running} of ${ready} gateway pods`;
     const more = lagging.length - podsNamedMax;
     return [

@@ -193,7 +193,7 @@ export function renewalSuite(stage: () => RenewalStage): void {
     issuer.isBusy = true;
     expect((await browser.ask('/api/session', { method: 'DELETE' })).status).toBe(204);
     expect(codeOf(await browser.ask('/api/namespaces'))).toEqual([401, 'not_signed_in']);
-    await expect.poll(() => stage().house.log()).toContain('did not take back the refresh token');
+    await expect.poll(() => stage().house.log()).toContain('did not revoke the refresh token');
   });
 
   test('a stream ends with the token, not with the session, and reconnects with the renewed one', async () => {

@@ -110,7 +110,7 @@ test('an operator that starts with all of them publishes a table soon, and all a
   operator = await startOperator();
   // What it took to load the program is no lag.
   await readProbe(operator.process);
-  await operator.process.line(/everything was read once/);
+  await operator.process.line(/all objects were read once/);
   note('operator start to everything read', secondsSince(startedMs), 's');
   await operator.process.line(/table published/);
   note('operator start to first table', secondsSince(startedMs), 's', { goal: 30 });
@@ -265,7 +265,7 @@ test('an operator that restarts leads soon and writes no status', async () => {
   const startedMs = performance.now();
   operator = await installation.startOperator();
   await readProbe(operator.process);
-  await operator.process.line(/everything was read once/);
+  await operator.process.line(/all objects were read once/);
   note('operator restart to everything read', secondsSince(startedMs), 's');
   await operator.process.line(/"leading"/);
   note('operator restart to leading', secondsSince(startedMs), 's', { goal: 30 });

@@ -108,7 +108,10 @@ describe('other prices', () => {
     ['[]', /the prices are not valid/],
     ['{"m": {"inputPerMillion": "1"}}', /m: inputPerMillion and outputPerMillion belong together/],
     ['{"m": {"outputPerMillion": "1", "perRequest": "1"}}', /m: inputPerMillion and .* belong together/],
-    ['{"m": {"cachedInputPerMillion": "1"}}', /m: set inputPerMillion and outputPerMillion, or perRequest/],
+    [
+      '{"m": {"cachedInputPerMillion": "1"}}',
+      /m: a price needs an amount: set inputPerMillion and outputPerMillion, or perRequest/,
+    ],
     ['{"m": {"inputPerMillion": 1, "outputPerMillion": "1"}}', /m\.inputPerMillion: must be dollars/],
     ['{"m": {"inputPerMillion": "1", "outputPerMillion": "1", "audio": "1"}}', /m: .*audio/],
   ])('that are written as %s are refused, and named', (text, words) => {

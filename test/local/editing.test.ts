@@ -475,7 +475,7 @@ describe('every fault is reported once, in words that fit a laptop', () => {
     expect(await problemsOf(local)).toEqual([
       'Provider default/first: spec.displayNam: unknown field; did you mean displayName?',
       'ModelRoute default/small: no target can be used: target main names Provider first, which cannot be used ' +
-        '(Invalid); fix that one first',
+        '(Invalid); fix that object first',
     ]);
   });
 

@@ -220,8 +220,8 @@ describe('an address that is this gateway itself', () => {
     const [port] = await freePorts(1);
     const rig = await start({ apiKey: key, baseUrl: `http://localhost:${port}/v1` }, { settings: { port } });
     expect(rig.printed[0]).toBe(
-      'openai is not served: OPENAI_BASE_URL is this gateway itself. ' +
-        'Unset it in this terminal; it is for the clients.',
+      'openai is not served: OPENAI_BASE_URL is the address of this gateway. ' +
+        'Unset the variable in this terminal: only clients need it.',
     );
     expect((await rig.ask('penstock/small')).status).toBe(200);
   });

@@ -102,7 +102,7 @@ describe('a reading while a file is saved', () => {
       {
         place: 'both.yaml',
         id: 'both.yaml emptied',
-        text: 'is empty now, and its objects are removed; save it with objects, or delete it',
+        text: 'is empty now, so its objects are removed; write objects into the file, or delete it',
       },
     ]);
     await writeFile(path, one);
@@ -148,7 +148,7 @@ test('a file that is emptied is reported in the terminal, and its models end aft
   try {
     await truncate(join(local.manifests, 'routes.yaml'));
     expect(await local.next(/^note/)).toBe(
-      'note     routes.yaml: is empty now, and its objects are removed; save it with objects, or delete it',
+      'note     routes.yaml: is empty now, so its objects are removed; write objects into the file, or delete it',
     );
     expect(await local.next(/^Live/)).toMatch(/^Live: generation 2, 0 models\./);
   } finally {

@@ -289,8 +289,8 @@ describe('settings', () => {
       { PENSTOCK_PORT: '9100' },
       'PENSTOCK_PORT and PENSTOCK_SIMULATOR_PORT are both 9100; set one of them to another port.',
     ],
-    [{ OPENAI_API_KEY: 'sk-one\nsk-two' }, 'OPENAI_API_KEY holds a character that no key has'],
-    [{ ANTHROPIC_API_KEY: 'sk-“quoted”' }, 'ANTHROPIC_API_KEY holds a character that no key has'],
+    [{ OPENAI_API_KEY: 'sk-one\nsk-two' }, 'OPENAI_API_KEY has a character that is not valid in a key'],
+    [{ ANTHROPIC_API_KEY: 'sk-“quoted”' }, 'ANTHROPIC_API_KEY has a character that is not valid in a key'],
   ])('%j is refused with what to write, and without its value', (environment, sentence) => {
     expect(() => readSettings(environment)).toThrow(sentence);
     expect(() => readSettings(environment)).not.toThrow(/sk-/);

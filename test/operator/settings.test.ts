@@ -97,7 +97,7 @@ test.each([
   ['PENSTOCK_POD_NAME', undefined, /name of this Pod/],
   ['PENSTOCK_SERVICE_PREFIX', 'a/b', /such as penstock/],
   ['PENSTOCK_KEY_PREFIX', 'with space', /such as psk_/],
-  ['PENSTOCK_TENANT_NAMESPACES', '*', /"\*" is none/],
+  ['PENSTOCK_TENANT_NAMESPACES', '*', /"\*" is not a namespace name/],
   ['PENSTOCK_NETWORK_POLICY_RANGES', '["10.0.0.0"]', /JSON list of ranges/],
   ['PENSTOCK_EGRESS_DENY', '93.184.0.0', /egress\.deny\[0\]/],
   ['PENSTOCK_SECRET_METADATA_PREFIXES', 'a/b', /prefixes of labels/],

@@ -65,7 +65,7 @@ function factOf(status: number): string {
     case 502:
     case 503:
     case 504:
-      return `it did not reach the upstream (${status}).`;
+      return `it could not reach the upstream (${status}); check host and port of spec.baseURL.`;
     default:
       return `it refused the tunnel (${status}).`;
   }

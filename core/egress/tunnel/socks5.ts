@@ -128,7 +128,7 @@ function factOf(code: number): string {
     case 4:
     case 5:
     case 6:
-      return `it did not reach the upstream (SOCKS reply ${code}).`;
+      return `it could not reach the upstream (SOCKS reply ${code}); check host and port of spec.baseURL.`;
     case 8:
       return 'it does not support this kind of address (SOCKS reply 8).';
     default:

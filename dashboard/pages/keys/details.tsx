@@ -204,7 +204,9 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                 what="key"
                 list="/keys"
               >
-                <p>Calls with it are refused, usually within a second. Its usage stays in the ledger.</p>
+                <p>
+                  Calls with this key are refused, usually within a second. Its usage stays in the ledger.
+                </p>
               </ObjectDialogs>
             </>
           );

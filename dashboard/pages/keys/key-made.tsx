@@ -72,7 +72,9 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
           {isReady ? (
             <>
               <Badge tone="good">Live</Badge>{' '}
-              {session.mode === 'local' ? 'The gateway accepts it.' : 'Every gateway pod accepts it.'}
+              {session.mode === 'local'
+                ? 'The gateway accepts the key.'
+                : 'Every gateway pod accepts the key.'}
             </>
           ) : status?.tone === 'bad' ? (
             <>
@@ -80,8 +82,7 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
             </>
           ) : (
             <>
-              <Badge tone="busy">Waiting</Badge> The gateway does not accept it yet. This takes about a
-              second.
+              <Badge tone="busy">Waiting</Badge> The gateway does not accept the key yet. Wait about a second.
             </>
           )}
         </p>

@@ -88,7 +88,7 @@ export function Alerts({ nowMs, period, budgets: ofBudgets, health: ofHealth }: 
       {!isAsking && alerts.length === 0 && unread.length === 0 && (
         <p>
           <Badge tone="good">None</Badge> No failing calls in this period, no unhealthy object, no budget near
-          its end, no key that ends soon.
+          its end, no key that expires soon.
         </p>
       )}
       <ul class="plain-list">

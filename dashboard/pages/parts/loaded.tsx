@@ -43,7 +43,9 @@ export function Loaded<Kind>({
       <h1 tabIndex={-1}>{title}</h1>
       {isGone ? (
         <Empty title={isDeleted ? 'Deleted' : 'Not found'}>
-          <p>{isDeleted ? 'It was just deleted.' : 'It was deleted, or the name is wrong.'}</p>
+          <p>
+            {isDeleted ? 'The object was just deleted.' : 'The object was deleted, or the name is wrong.'}
+          </p>
         </Empty>
       ) : error === undefined ? (
         <p class="loading" role="status">

@@ -141,7 +141,7 @@ const STOPS = {
     field: 'disabled',
     stop: 'Disable',
     start: 'Enable',
-    means: 'Calls with it are refused, usually within a second, until you enable it again.',
+    means: 'Calls with this key are refused, usually within a second, until you enable it again.',
   },
   providers: {
     field: 'suspended',
@@ -154,7 +154,7 @@ const STOPS = {
     field: 'suspended',
     stop: 'Suspend',
     start: 'Resume',
-    means: 'Calls to its model are refused until you resume it.',
+    means: 'Calls to the model of this route are refused until you resume the route.',
   },
 } as const;
 

@@ -11,7 +11,7 @@ export function effectsOfRouteEdit(before: ModelRoute, after: ModelRoute): reado
     ...(aliases.length === 0 ? [] : [`Calls of ${aliases.join(', ')} are refused.`]),
     ...(callers === undefined ? [] : [`Calls from ${callers} are refused.`]),
     ...(losesUse(before, after)
-      ? ['No target that is in use now is kept. Calls fail if the new ones do not answer.']
+      ? ['All targets in use are replaced. Calls fail if the new targets do not answer.']
       : []),
   ];
 }

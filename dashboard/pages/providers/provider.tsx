@@ -99,7 +99,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                 <p>
                   {formats.counted(attachedRoutes, 'route')} {attachedRoutes === 1 ? 'uses' : 'use'} it.{' '}
                   {session.mode === 'local'
-                    ? 'While a route needs it, the deletion is refused.'
+                    ? 'The deletion is refused while a route needs this provider.'
                     : 'Routes without another target go out of service.'}{' '}
                   Its Secret stays.
                 </p>

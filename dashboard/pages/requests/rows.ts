@@ -112,11 +112,11 @@ export function attemptWords(attempt: AttemptRow, { milliseconds }: Formats): st
     case 'failed':
       return `${who} ${cause} after ${time}.`;
     case 'broken-off':
-      return `${who} ${cause} after ${time}, when the caller had a part of it.`;
+      return `${who} ${cause} after ${time}, after the caller had received a part.`;
     case 'cancelled':
-      return `The caller ended the request to ${who} after ${time}.`;
+      return `The caller cancelled the request after ${time} at ${who}.`;
     case 'interrupted':
-      return `The gateway stopped ${time} into the answer of ${who}.`;
+      return `The gateway process ended ${time} into the answer of ${who}.`;
   }
 }
 

@@ -37,7 +37,7 @@ export function useLeaveGuard(keeping: Keeping) {
   const stay = () => setLeaving(undefined);
   const question = leaving && (
     <Dialog title="Leave without the key?" onClose={stay}>
-      <p>You have not copied it, and it is not shown again.</p>
+      <p>The key is not copied, and is never shown again.</p>
       <div class="row end">
         <Button
           look="danger"

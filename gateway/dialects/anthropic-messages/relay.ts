@@ -42,7 +42,7 @@ export const relayMessages: SameDialect = {
     if (!read.ok) return read;
     const { answer } = read;
     const { content } = answer;
-    if (answer.type !== 'message' || !Array.isArray(content)) return malformed('the answer is no message');
+    if (answer.type !== 'message' || !Array.isArray(content)) return malformed('the answer is not a message');
     if (!isAnswer(answer)) return malformed(saysNothing);
     const usage = plainUsageOf(answer.usage);
     return {
@@ -140,7 +140,7 @@ class MessagesEvents implements NamedEvents {
   private start(message: JsonRecord | undefined): void {
     this.hasStarted = true;
     if (!message) {
-      failMalformed(this.facts, 'message_start holds no message');
+      failMalformed(this.facts, 'message_start has no message');
       return;
     }
     if (typeof message.model === 'string') this.facts.servedModel = message.model;

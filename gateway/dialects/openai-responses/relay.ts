@@ -65,7 +65,7 @@ export const relayResponses: SameDialect = {
     const read = readAnswer(body, readResponseError);
     if (!read.ok) return read;
     const { answer } = read;
-    if (answer.object !== 'response') return malformed('the answer is no response');
+    if (answer.object !== 'response') return malformed('the answer is not a response');
     const usage = decodeResponsesUsage(answer.usage);
     const output = Array.isArray(answer.output) ? answer.output : [];
     if (answer.status === undefined && output.length === 0) return malformed(neither);
@@ -183,7 +183,7 @@ class ResponsesEvents implements NamedEvents {
       return;
     }
     if (!response) {
-      failMalformed(this.facts, `${name} holds no response`);
+      failMalformed(this.facts, `${name} has no response`);
       return;
     }
     const reported: readonly unknown[] = Array.isArray(response.output) ? response.output : [];

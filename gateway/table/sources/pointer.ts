@@ -45,7 +45,7 @@ const headSchema = z.object({
 export function parseManifest(text: string, sha256: string | undefined): Manifest {
   // guard: manifest-digest
   if (hash('sha256', text, 'hex') !== sha256) {
-    throw new TableLoadError('corrupt', 'the manifest is not what its digest promises');
+    throw new TableLoadError('corrupt', 'the manifest does not match its digest');
   }
   const data = parseJson(text);
   const head = headSchema.safeParse(data);

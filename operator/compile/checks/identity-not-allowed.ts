@@ -47,12 +47,12 @@ export function identityNotAllowed(
   if (foreign === undefined)
     return isServerChosen
       ? refused(
-          'spec.tls decides which server is trusted, and the identity of the gateway is sent to no such server for a tenant. Remove ' +
+          'spec.tls changes which server is trusted, and a tenant may not send the identity of the gateway to such a server. Remove ' +
             'caRef, serverName and insecureSkipVerify, or set spec.auth.keys',
         )
       : undefined;
   return refused(
-    `${foreign.authority} is no address of ${cloud}, and the identity of the gateway is not sent elsewhere for a tenant. Set ` +
+    `${foreign.authority} is not an address of ${cloud}, and a tenant may send the identity of the gateway to ${cloud} alone. Set ` +
       `spec.baseURL to an address of ${cloud}, without a proxy that could read the requests, or set spec.auth.keys`,
   );
 }

@@ -31,12 +31,12 @@ export function proxyCredentialInvalid(use: SecretUse, value: string): Finding |
 
 /** @param member Of the key, which is wrong; empty: the value is no JSON object. The value itself is never part of the message. */
 export function serviceAccountInvalid(use: SecretUse, member: string): Finding {
-  const what = member === '' ? 'is no JSON object' : `has no valid ${member}`;
+  const what = member === '' ? 'is not a JSON object' : `has no valid ${member}`;
   return {
     reason: 'SecretValueInvalid',
     message:
-      `${use.field}: the value of ${use.key} in Secret ${use.secret} ${what}; write the JSON key of a service account as Google gives ` +
-      "it, with Google's own token_uri",
+      `${use.field}: the value of ${use.key} in Secret ${use.secret} ${what}; write the JSON key of a service account as issued by ` +
+      "Google, with Google's own token_uri",
   };
 }
 
@@ -46,7 +46,7 @@ export function clientCertificateInvalid(use: SecretUse, isPair: boolean): Findi
   return {
     reason: 'SecretValueInvalid',
     message: isPair
-      ? `${where} has a private key that is no RSA key, and Entra takes only RSA. Make a certificate with an RSA key, or write a client secret`
+      ? `${where} has a private key that is not RSA, and Entra accepts only RSA. Make a certificate with an RSA key, or write a client secret`
       : `${where} holds no RSA private key with its certificate; write both in PEM, without a passphrase, or write a client secret`,
   };
 }

@@ -228,7 +228,7 @@ describe('rebinding', () => {
 
 describe('options that the connector refuses', () => {
   test.each([
-    ['ftp://api.example', 'ftp: is not spoken'],
+    ['ftp://api.example', 'ftp: is not supported'],
     ['http://api.example:0', 'its port is not between 1 and 65535'],
     ['http://api.example:65536', 'its port is not between 1 and 65535'],
   ])('%s is refused with a message', async (origin, sentence) => {

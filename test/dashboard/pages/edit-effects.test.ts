@@ -147,13 +147,13 @@ describe('an edit of a route says', () => {
       'the last target that answers',
       {},
       { targets: [target('spare'), target('new')] },
-      ['No target that is in use now is kept. Calls fail if the new ones do not answer.'],
+      ['All targets in use are replaced. Calls fail if the new targets do not answer.'],
     ],
     [
       'a weight of 0 for the last target that answers',
       {},
       { targets: [target('main', { weight: 0 }), target('spare')] },
-      ['No target that is in use now is kept. Calls fail if the new ones do not answer.'],
+      ['All targets in use are replaced. Calls fail if the new targets do not answer.'],
     ],
   ])('%s', (_, before, after, said) => {
     expect(effects(before, after)).toEqual(said);

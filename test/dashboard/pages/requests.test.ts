@@ -57,10 +57,10 @@ test.each([
   [{ outcome: 'answered', durationMs: 1_234 }, 'openai answered in 1.2 s.'],
   [
     { outcome: 'broken-off', cause: 'went silent' },
-    'openai went silent after 120 ms, when the caller had a part of it.',
+    'openai went silent after 120 ms, after the caller had received a part.',
   ],
-  [{ outcome: 'cancelled' }, 'The caller ended the request to openai after 120 ms.'],
-  [{ outcome: 'interrupted' }, 'The gateway stopped 120 ms into the answer of openai.'],
+  [{ outcome: 'cancelled' }, 'The caller cancelled the request after 120 ms at openai.'],
+  [{ outcome: 'interrupted' }, 'The gateway process ended 120 ms into the answer of openai.'],
 ] as const)('an attempt that was %o is a sentence', (more, words) => {
   expect(attemptWords({ ...attempt, ...more }, formats)).toBe(words);
 });

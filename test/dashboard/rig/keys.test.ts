@@ -19,7 +19,7 @@ test('no click alone stops the callers of a key: disabling is confirmed, and ena
   const page = await open('/keys/team-a/ci-bot-0');
   const isDisabled = async () => (await specOf(page, 'team-a/ci-bot-0')).disabled;
   await page.getByRole('button', { name: 'Disable' }).click();
-  await dialogOf(page).getByText('Calls with it are refused').waitFor();
+  await dialogOf(page).getByText('Calls with this key are refused').waitFor();
   expect(await findBarriers(page)).toEqual([]);
   await click(page, 'Cancel');
   expect(await isDisabled()).toBeUndefined();

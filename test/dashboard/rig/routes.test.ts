@@ -147,7 +147,7 @@ test('suspending asks first, and says what it means for callers', async () => {
   const sent = changesOf(page);
   await page.getByRole('button', { name: 'Suspend' }).click();
   await dialogOf(page)
-    .getByText(/Calls to its model are refused until you resume it/)
+    .getByText(/Calls to the model of this route are refused until you resume the route/)
     .waitFor();
   await click(page, 'Cancel');
   expect(sent).toEqual([]);

@@ -35,13 +35,13 @@ const stops: Readonly<Record<string, Stop>> = {
   'disabling a key': {
     path: key,
     begin: button('Disable'),
-    said: /Calls with it are refused/,
+    said: /Calls with this key are refused/,
     confirm: 'Disable',
   },
   'deleting a key': {
     path: key,
     begin: button('Delete'),
-    said: /Calls with it are refused/,
+    said: /Calls with this key are refused/,
     confirm: 'Delete',
     typed: 'ci-bot-0',
   },
@@ -80,7 +80,7 @@ const stops: Readonly<Record<string, Stop>> = {
   'suspending a route': {
     path: route,
     begin: button('Suspend'),
-    said: /Calls to its model are refused until you resume it/,
+    said: /Calls to the model of this route are refused until you resume the route/,
     confirm: 'Suspend',
   },
   'deleting a route': {
@@ -93,7 +93,7 @@ const stops: Readonly<Record<string, Stop>> = {
   'targets of a route of which none is in use': {
     path: '/routes/platform/small',
     begin: edited(/^Upstream model/, 'gpt-7'),
-    said: /No target that is in use now is kept/,
+    said: /All targets in use are replaced/,
     confirm: 'Save and apply',
   },
   'suspending a provider': {

@@ -269,7 +269,9 @@ test.each([400, 422])('the error of a %i keeps its message, type, code and param
 });
 
 test('an error without a message gets one', () => {
-  expect(finalError([status(400)], facts).message).toBe("The upstream of model 'm' refused the request.");
+  expect(finalError([status(400)], facts).message).toBe(
+    "The upstream of model 'm' rejected the request without a reason. Check its fields.",
+  );
 });
 
 test.each([
@@ -350,7 +352,7 @@ test.each([
   expect([error.status, error.toErrorObject('openai').code, error.message]).toEqual([
     502,
     'upstream_error',
-    "No available upstream knows model 'm'.",
+    "No available upstream knows model 'm'. Correct upstreamModel of its targets.",
   ]);
 });
 

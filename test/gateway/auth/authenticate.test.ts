@@ -61,7 +61,7 @@ async function askBoth(headers: Headers): Promise<readonly Answered[]> {
 
 const plainRefusal =
   'The API key is missing, unknown, disabled or expired. Send a valid one as the header "Authorization: Bearer <API_KEY>".';
-const quotesHint = ' The key sent has quotes or spaces in it; send it without them.';
+const quotesHint = ' The key has quotes or spaces in it. Send the bare key.';
 const schemeHint = ' The Authorization header must begin with "Bearer ".';
 
 const refused: readonly (readonly [string, Headers, string])[] = [

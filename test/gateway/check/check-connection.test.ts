@@ -136,7 +136,7 @@ describe('the result for', () => {
     [200, undefined, 'odd', /without a list of models/],
     [302, undefined, 'odd', /a redirect, which is not followed/],
     [429, undefined, 'works', /too many requests/],
-    [503, undefined, 'fails', /See the log of the server/],
+    [503, undefined, 'fails', /Check the log of the server/],
   ] as const)('%i, with the key %s: %s', async (status, key, outcome, message) => {
     const other = await serve();
     const { base } = await answering(status, 'canary-answer', { location: other.base });

@@ -237,7 +237,7 @@ describe('the table in use stays, and the reason is reported, if of the next', (
       await place.putPointer({ ...pointerData(text), manifest: text.replace('psk_', 'qsk_'), heartbeat });
       await expect.poll(() => source.heartbeatMs()).toBe(Date.parse(heartbeat));
     }
-    expect(reported.slice(1)).toEqual(['refused corrupt: the manifest is not what its digest promises']);
+    expect(reported.slice(1)).toEqual(['refused corrupt: the manifest does not match its digest']);
     expect(holder.current()?.settings.keyPrefix).toBe('psk_');
   });
 });

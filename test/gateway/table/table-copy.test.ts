@@ -167,7 +167,7 @@ describe('a damaged copy is not used, and is logged once', () => {
       'a manifest in which one word is another',
       async () =>
         edit(await nameOf('manifest'), (bytes) => Buffer.from(bytes.toString().replace('psk_', 'qsk_'))),
-      /the manifest is not what its digest promises/,
+      /the manifest does not match its digest/,
     ],
     [
       'half a manifest',

@@ -285,7 +285,7 @@ describe('provisioned capacity', () => {
       'Accepted',
     );
     expect(accepted).toMatchObject({ status: 'False' });
-    expect(accepted.message).toContain('provisioned takes the place of all amounts');
+    expect(accepted.message).toContain('provisioned replaces all amounts');
   });
 
   test('set to false is not a price', () => {
@@ -296,6 +296,6 @@ describe('provisioned capacity', () => {
       'team-a/chat',
       'Accepted',
     );
-    expect(accepted.message).toContain('a price without an amount says nothing');
+    expect(accepted.message).toContain('a price needs an amount');
   });
 });

@@ -150,25 +150,25 @@ describe('a tenant namespace', () => {
       'would send tokens to a server of its own',
       ofTeam('Azure', {}, { baseURL: 'https://acme.openai.azure.com.evil.example' }),
       rights([{ type: 'Azure' }]),
-      'acme.openai.azure.com.evil.example is no address of Azure, and the identity of the gateway is not sent elsewhere for a tenant',
+      'acme.openai.azure.com.evil.example is not an address of Azure, and a tenant may send the identity of the gateway to Azure alone',
     ],
     [
       "would send tokens to a service of the cloud that may be anybody's",
       ofTeam('AWS', {}, { baseURL: 'https://evil.s3.amazonaws.com', options: { region: 'us-east-1' } }),
       rights([{ type: 'AWS' }]),
-      'is no address of AWS',
+      'is not an address of AWS',
     ],
     [
       'lets a proxy of its own read them',
       ofTeam('Azure', {}, { proxy: { url: 'http://proxy.example:3128' }, tls: { insecureSkipVerify: true } }),
       rights([{ type: 'Azure' }]),
-      'proxy.example:3128 is no address of Azure',
+      'proxy.example:3128 is not an address of Azure',
     ],
     [
       'decides itself which server is the cloud',
       ofTeam('GCP', {}, { tls: { insecureSkipVerify: true } }),
       rights([{ type: 'GCP' }]),
-      'spec.tls decides which server is trusted, and the identity of the gateway is sent to no such server for a tenant. Remove',
+      'spec.tls changes which server is trusted, and a tenant may not send the identity of the gateway to such a server. Remove',
     ],
   ])('is refused if it %s', (_, object, platform, words) => {
     const result = compiled(object, platform);
@@ -278,7 +278,7 @@ describe('a key of type Azure is stored as one text', () => {
       status: 'False',
       reason: 'SecretValueInvalid',
       message:
-        'spec.auth.keys[main]: the value of key in Secret openai has a private key that is no RSA key, and Entra takes only RSA. ' +
+        'spec.auth.keys[main]: the value of key in Secret openai has a private key that is not RSA, and Entra accepts only RSA. ' +
         'Make a certificate with an RSA key, or write a client secret',
     });
     expect(result.table.providers).toEqual([]);

@@ -162,7 +162,7 @@ describe('the last good form stays if', () => {
     const stalled = verdict.conditions.find(({ type }) => type === 'Stalled');
     if (fault?.type === 'Accepted') {
       expect(stalled?.message).toMatch(
-        /^correct \S.*; generation 1 serves until 2026-06-01T01:00:05Z, then none does$/,
+        /^correct \S.*; generation 1 serves until 2026-06-01T01:00:05Z, then the object leaves service$/,
       );
     }
     expect(later.staleAtMs).toBe(NOW_MS + 5_000 + HOUR_MS);

@@ -43,7 +43,7 @@ test('a key is stored as one text, with the members that a gateway needs, and no
 
 describe('a key is refused, and not shown, if it', () => {
   test.each([
-    ['is no JSON', 'AIza-secret', 'is no JSON object'],
+    ['is no JSON', 'AIza-secret', 'is not a JSON object'],
     ['is of a person', JSON.stringify({ ...key, type: 'authorized_user' }), 'has no valid type'],
     ['has no private key', JSON.stringify({ ...key, private_key: 'secret' }), 'has no valid private_key'],
     [

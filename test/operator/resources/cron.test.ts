@@ -29,7 +29,7 @@ describe('an invalid schedule is reported with its path', () => {
     ['61 * * * *', 'must be five cron fields such as "0 3 * * *": Invalid value for minute: 61'],
     ['a b c d e', 'must be five cron fields'],
     ['*/0 * * * *', 'must be five cron fields'],
-    ['0 0 30 2 *', 'never comes'],
+    ['0 0 30 2 *', 'never occurs'],
   ])('%s', (schedule, part) => {
     const parsed = withSchedule(schedule);
     expect(parsed.ok ? [] : parsed.problems).toEqual([

@@ -473,18 +473,18 @@ export const MODEL_ROUTE_REFUSALS: readonly Refusal[] = [
     'cannot be counted exactly',
   ],
   ['only input has a price', pricing({ inputPerMillion: '1' }), 'spec.pricing', 'belong together'],
-  ['a price says nothing', pricing({ cachedInputPerMillion: '1' }), 'spec.pricing', 'without an amount'],
+  ['a price says nothing', pricing({ cachedInputPerMillion: '1' }), 'spec.pricing', 'needs an amount'],
   [
     'provisioned capacity has amounts',
     pricing({ ...PRICE, provisioned: true }),
     'spec.pricing',
-    'takes the place of all amounts',
+    'replaces all amounts',
   ],
   [
     'a price is said not to be provisioned',
     pricing({ provisioned: false }),
     'spec.pricing',
-    'without an amount',
+    'needs an amount',
   ],
   [
     'two tiers begin together',
@@ -556,7 +556,7 @@ export const API_KEY_REFUSALS: readonly Refusal[] = [
     'the key would be written where rotation keeps the next one',
     apiKey({ imports: [], secret: { key: 'nextApiKey' } }),
     'spec.secret.key',
-    'are taken',
+    'are reserved for rotation',
   ],
   ['an imported key would rotate', apiKey({ rotation: {} }), 'spec', 'rotation is not possible'],
   [

@@ -188,14 +188,22 @@ describe('Programmed', () => {
   });
 
   test.each<[string, Look, string]>([
-    ['no pod is ready', { pods: fleet() }, 'no gateway pod is ready'],
+    [
+      'no pod is ready',
+      { pods: fleet() },
+      'no gateway pod is ready; check the pods of the gateway Deployment',
+    ],
     [
       'all run it, as far as is known, but nobody tells of pods that are new',
       { pods: podsState(...heard([runs(7), runs(7)]), 0, false) },
-      'the operator cannot watch the gateway pods, so their readiness is unknown',
+      'the operator cannot watch the gateway pods, so their readiness is unknown; check its rights and its log',
     ],
     ['one of two lags', { pods: lagging() }, 'waiting for 1 of 2 gateway pods'],
-    ['nothing is published', { since: undefined }, 'no table with the current form is published yet'],
+    [
+      'nothing is published',
+      { since: undefined },
+      'no table with the current form is published yet; if this lasts, check the log of the operator',
+    ],
   ])('pending has its reason: %s', (_, facts, message) => {
     const status = written(look(KEY, keyVerdict(), { ...facts, waitingSinceMs: NOW_MS, nowMs: at(5) }));
     expect(say(status, 'Programmed')).toBe(`False Pending: ${message}`);

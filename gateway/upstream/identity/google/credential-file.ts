@@ -92,7 +92,7 @@ const remedies: Readonly<Record<string, string>> = {
 
 function fileError(path: string): ExchangeError {
   const [member = ''] = path.split('.');
-  const fact = member === '' ? 'is no JSON object' : `has no valid ${path}`;
+  const fact = member === '' ? 'is not a JSON object' : `has no valid ${path}`;
   const remedy = remedies[member] ?? 'a file of type external_account or service_account, as gcloud makes it';
   return new ExchangeError(`The file of GOOGLE_APPLICATION_CREDENTIALS ${fact}. Write ${remedy}.`, true);
 }

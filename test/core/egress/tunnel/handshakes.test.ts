@@ -67,7 +67,7 @@ describe('HTTP CONNECT', () => {
   test.each([
     ['HTTP/1.1 407 Proxy Authentication Required\r\n\r\n', /credentials \(407\)/],
     ['HTTP/1.1 403 Forbidden\r\nx: y\r\n\r\nno way, pass-w0rd', /\(403\); allow it at the proxy/],
-    ['HTTP/1.1 503 Service Unavailable\r\n\r\n', /did not reach the upstream \(503\)/],
+    ['HTTP/1.1 503 Service Unavailable\r\n\r\n', /could not reach the upstream \(503\)/],
     ['HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1/\r\n\r\n', /refused the tunnel \(302\)/],
     ['HTTP/1.1 100 Continue\r\n\r\n', /refused the tunnel \(100\)/],
     ['HTTP/2 200\r\n\r\n', /as an HTTP proxy does/],
@@ -140,7 +140,7 @@ describe('SOCKS5', () => {
     [[bytes(5, 0xff)], credentials, /accepts neither/],
     [[bytes(5, 2), bytes(1, 1)], credentials, /rejects the credentials/],
     [[bytes(5, 0), bytes(5, 2, 0, 1)], undefined, /does not allow this host or port/],
-    [[bytes(5, 0), bytes(5, 4)], undefined, /did not reach the upstream \(SOCKS reply 4\)/],
+    [[bytes(5, 0), bytes(5, 4)], undefined, /could not reach the upstream \(SOCKS reply 4\)/],
     [[bytes(5, 0), bytes(5, 8, 0, 1)], undefined, /kind of address/],
     [[bytes(5, 0), bytes(5, 1)], undefined, /refused the tunnel \(SOCKS reply 1\)/],
     [[bytes(4, 0x5a)], undefined, /as a SOCKS5 proxy does/],
