@@ -21,8 +21,8 @@ import {
 import { type RunningLedger, startLedger } from './start.ts';
 import { openStore } from './store/open.ts';
 
-/** An end takes at most so long: what is being stored. */
-const endMs = 15_000;
+/** An end takes at most so long: what gateways that end too still write (25 s), and what is being stored. */
+const endMs = 40_000;
 /** And at most so long for a collector to take the last figures. */
 const telemetryFlushMs = 2_000;
 
@@ -76,6 +76,7 @@ async function serve(): Promise<void> {
     });
     closeWithGrace({ delay: endMs, logger: endingLogger(log) }, async (cause) => {
       logEnding(log, cause);
+      if (cause.err === undefined) await ledger.outlastGateways();
       await ledger.close();
       await telemetry?.close(telemetryFlushMs);
     });

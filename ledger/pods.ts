@@ -46,6 +46,8 @@ export interface PodWatch {
   tenantBudgets(): readonly TenantBudgets[] | undefined;
   /** Those that take requests, as their Pods say. */
   readyPods(): readonly JournalPod[];
+  /** Those that are being deleted, and whose last records are still to come. */
+  leavingPods(): readonly JournalPod[];
   hasSynced(): boolean;
   close(): Promise<void>;
 }
@@ -53,6 +55,7 @@ export interface PodWatch {
 interface SeenPod {
   readonly pod: JournalPod;
   readonly isReady: boolean;
+  readonly isLeaving: boolean;
 }
 
 interface SeenPointer {
@@ -82,7 +85,8 @@ export function watchPods(options: PodWatchOptions): PodWatch {
     query: { labelSelector: gatewaySelector },
     convert(object) {
       const pod = readJournalPod(object);
-      return pod && { pod, isReady: isReady(object) };
+      const isLeaving = object.metadata.deletionTimestamp !== undefined;
+      return pod && { pod, isLeaving, isReady: !isLeaving && isReady(object) };
     },
     onEvent: notify,
     onTrouble: (trouble) => options.onTrouble('pods', trouble),
@@ -121,6 +125,7 @@ export function watchPods(options: PodWatchOptions): PodWatch {
       return tokens.store.get(`${tableNamespace}/${pointer}`)?.tenantBudgets ?? none;
     },
     readyPods: () => seen().flatMap(({ pod, isReady }) => (isReady ? [pod] : [])),
+    leavingPods: () => seen().flatMap(({ pod, isLeaving }) => (isLeaving ? [pod] : [])),
     hasSynced: () => gateways.hasSynced() && tokens.hasSynced(),
     async close() {
       await Promise.all([gateways.close(), tokens.close(), certificates?.close()]);
@@ -150,8 +155,8 @@ export function readJournalPod({ metadata, spec, status }: KubeObject): JournalP
   };
 }
 
-function isReady({ metadata, status }: KubeObject): boolean {
-  if (metadata.deletionTimestamp !== undefined || !isRecord(status)) return false;
+function isReady({ status }: KubeObject): boolean {
+  if (!isRecord(status)) return false;
   return records(status.conditions).some((one) => one.type === 'Ready' && one.status === 'True');
 }
 

@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import type { KubeClient } from '../core/kube/client.ts';
 import type { Log } from '../core/kube/log.ts';
 import { buildTlsServer } from '../core/kube/own-server.ts';
+import { wait } from '../core/kube/wait.ts';
 import { listenAt, stopServer } from '../core/telemetry/process-server.ts';
 import { openGatewayAsker } from './ask-gateway.ts';
 import { type JournalPod, openJournalClient } from './ask-journal.ts';
@@ -37,9 +38,20 @@ export interface RunningLedger {
   /** The same over TLS. */
   readonly tlsUrl: string | undefined;
   readonly metricsUrl: string;
+  /**
+   * Reads on while gateways end too, as on a node that is drained: else each would wait for a ledger that has gone, and its last records
+   * would be in its log alone. 25 s at most; half a second where none ends.
+   */
+  outlastGateways(): Promise<void>;
   /** What is being stored is stored; the store is closed last. */
   close(): Promise<void>;
 }
+
+/** Pods that are evicted together are seen to go one after the other. */
+const noticeMs = 500;
+/** A gateway accepts for ten seconds, then its streams end. Those that go on for longer have their records in its log. */
+const outlastMs = 25_000;
+const lookMs = 100;
 
 /** @throws where a port is taken; then nothing runs. */
 export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
@@ -176,7 +188,16 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
   });
 
   const running = started.move();
-  return { metrics, url, tlsUrl, metricsUrl, close: () => running.disposeAsync() };
+  return { metrics, url, tlsUrl, metricsUrl, outlastGateways, close: () => running.disposeAsync() };
+
+  async function outlastGateways(): Promise<void> {
+    const { signal } = new AbortController();
+    const startedMs = clock.now();
+    const since = () => clock.now() - startedMs;
+    const isNeeded = () => duties !== undefined && (since() < noticeMs || watched.leavingPods().length > 0);
+    // guard: ledger-outlasts-gateways
+    while (since() < outlastMs && isNeeded()) await wait(clock, lookMs, signal);
+  }
 
   /** What one ledger does alone. */
   function startDuties(): AsyncDisposableStack {

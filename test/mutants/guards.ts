@@ -427,6 +427,12 @@ export const guards: readonly Guard[] = [
     tests: ['test/ledger/pull.test.ts'],
   },
   {
+    mark: 'ledger-outlasts-gateways',
+    name: 'a ledger that ends reads what gateways that end too still write',
+    to: '',
+    tests: ['test/flow/cluster/drained-node.test.ts'],
+  },
+  {
     mark: 'only-leader-writes',
     name: 'a ledger that does not lead writes nothing',
     to: 'if (client === undefined) return await transact(writers.pool, work);',
