@@ -47,7 +47,7 @@ export interface PodWatch {
   /** Those that take requests, as their Pods say. */
   readyPods(): readonly JournalPod[];
   /** Those that are being deleted, and whose last records are still to come. */
-  leavingPods(): readonly JournalPod[];
+  endingPods(): readonly JournalPod[];
   hasSynced(): boolean;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface PodWatch {
 interface SeenPod {
   readonly pod: JournalPod;
   readonly isReady: boolean;
-  readonly isLeaving: boolean;
+  readonly isEnding: boolean;
 }
 
 interface SeenPointer {
@@ -85,8 +85,8 @@ export function watchPods(options: PodWatchOptions): PodWatch {
     query: { labelSelector: gatewaySelector },
     convert(object) {
       const pod = readJournalPod(object);
-      const isLeaving = object.metadata.deletionTimestamp !== undefined;
-      return pod && { pod, isLeaving, isReady: !isLeaving && isReady(object) };
+      const isEnding = object.metadata.deletionTimestamp !== undefined;
+      return pod && { pod, isEnding, isReady: !isEnding && isReady(object) };
     },
     onEvent: notify,
     onTrouble: (trouble) => options.onTrouble('pods', trouble),
@@ -125,7 +125,7 @@ export function watchPods(options: PodWatchOptions): PodWatch {
       return tokens.store.get(`${tableNamespace}/${pointer}`)?.tenantBudgets ?? none;
     },
     readyPods: () => seen().flatMap(({ pod, isReady }) => (isReady ? [pod] : [])),
-    leavingPods: () => seen().flatMap(({ pod, isLeaving }) => (isLeaving ? [pod] : [])),
+    endingPods: () => seen().flatMap(({ pod, isEnding }) => (isEnding ? [pod] : [])),
     hasSynced: () => gateways.hasSynced() && tokens.hasSynced(),
     async close() {
       await Promise.all([gateways.close(), tokens.close(), certificates?.close()]);

@@ -194,7 +194,7 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
     const { signal } = new AbortController();
     const startedMs = clock.now();
     const since = () => clock.now() - startedMs;
-    const isNeeded = () => duties !== undefined && (since() < noticeMs || watched.leavingPods().length > 0);
+    const isNeeded = () => duties !== undefined && (since() < noticeMs || watched.endingPods().length > 0);
     // guard: ledger-outlasts-gateways
     while (since() < outlastMs && isNeeded()) await wait(clock, lookMs, signal);
   }

@@ -47,13 +47,13 @@ test('a pod is asked as soon as it has an address, ready or not, until it has go
   await until(async () => watch?.readyPods().length === 1);
   expect(reported.at(-1)).toEqual([{ uid: expect.any(String), name: 'one', ip: first.ip, port: 4001 }]);
   // On its way out: what it writes last is wanted too.
-  expect(watch.leavingPods()).toEqual([]);
+  expect(watch.endingPods()).toEqual([]);
   const before = reported.length;
   await first.startDeletion();
   await until(async () => reported.length > before);
   expect(reported.at(-1)).toHaveLength(1);
   expect(watch.readyPods()).toEqual([]);
-  expect(watch.leavingPods()).toEqual(reported.at(-1));
+  expect(watch.endingPods()).toEqual(reported.at(-1));
   await first.remove();
   await until(async () => reported.at(-1)?.length === 0);
 
