@@ -1,4 +1,4 @@
-// May people be sent to this pod? Once it can let them in.
+// May people be sent to this pod? Once they can sign in there.
 
 import type { Log } from '../core/kube/log.ts';
 import { type Oidc, SignInFailed } from './sign-in.ts';

@@ -1,4 +1,4 @@
-// What does the dashboard need to let somebody in? Answered by Kubernetes and an issuer, and by a one-time link on a laptop.
+// What does the dashboard need to sign somebody in? Answered by Kubernetes and an issuer, and by a one-time link on a laptop.
 
 import type { Person } from './cluster.ts';
 import type { Tokens } from './session/session.ts';
@@ -13,7 +13,7 @@ export interface SignIn {
    * @throws {ClusterAway}
    */
   admit(token: string): Promise<{ readonly person: Person; readonly token: string } | undefined>;
-  /** Of a session under way; undefined: the token is nobody's any more. @throws {ClusterAway} */
+  /** Of a current session; undefined: the token is nobody's any more. @throws {ClusterAway} */
   personOf(token: string): Promise<Person | undefined>;
   readonly oidc: Oidc | undefined;
 }

@@ -316,7 +316,7 @@ function ownAddressOf(type: ProviderType): string {
   return PROVIDER_TYPES[type].baseUrl ?? '';
 }
 
-/** What the vendor is spoken to in by default. */
+/** The default dialect of the vendor. */
 function apiOf(type: ProviderType): UpstreamApi {
   return PROVIDER_TYPES[type].apis?.[0] ?? 'ChatCompletions';
 }

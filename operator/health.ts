@@ -10,7 +10,7 @@ export interface HealthParts {
   readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
   /** Whether everything that the operator watches has been read once. */
   isSynced(): boolean;
-  /** How long the longest run of any queue has been under way. */
+  /** How long the longest run of any queue has been running. */
   longestRunMs(): number;
   debugTable(): DebugTable;
 }

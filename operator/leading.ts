@@ -43,7 +43,7 @@ export interface Leading {
   /** What each ready gateway pod said last. */
   gateways(): { readonly pods: readonly GatewayPod[]; readonly answers: PodAnswers };
   longestRunMs(): number;
-  /** Begins no further write. With `graceMs`, what is under way is finished and a waiting change is published. */
+  /** Begins no further write. With `graceMs`, what is in progress is finished and a waiting change is published. */
   close(graceMs: number): Promise<void>;
 }
 

@@ -38,9 +38,9 @@ export interface QueueStats {
   readonly depth: number;
   readonly activeWorkers: number;
   readonly maxWorkers: number;
-  /** Since the longest of the runs under way began; 0 without one. */
+  /** Since the longest of the runs in progress began; 0 without one. */
   readonly longestRunMs: number;
-  /** All runs under way together. */
+  /** All runs in progress together. */
   readonly unfinishedMs: number;
 }
 
@@ -69,7 +69,7 @@ export interface WorkQueue {
   retryNow(): void;
   stats(): QueueStats;
   /**
-   * Takes nothing more, drops what is in line, and waits for the runs under way; after `graceMs` their signal is
+   * Takes nothing more, drops what is in line, and waits for the runs in progress; after `graceMs` their signal is
    * raised and they are waited for no longer.
    */
   close(graceMs?: number): Promise<void>;

@@ -13,7 +13,7 @@ import { readPolicies } from './read-policies.ts';
 import { type OperatorSettings, readSettings, settingNames } from './settings.ts';
 import { type RunningOperator, startOperator } from './start.ts';
 
-/** An end takes at most so long: writes under way, a last publish, the lease. */
+/** An end takes at most so long: writes in progress, a last publish, the lease. */
 const endMs = 15_000;
 /** And at most so long for a collector to take the last figures. */
 const telemetryFlushMs = 2_000;

@@ -54,11 +54,11 @@ export interface RunningOperator {
   readonly metrics: Pick<OperatorMetrics, 'registry'>;
   readonly metricsUrl: string;
   isLeader(): boolean;
-  /** Finishes what is under way, publishes what waits, releases the lease. */
+  /** Finishes what is in progress, publishes what waits, releases the lease. */
   close(): Promise<void>;
 }
 
-/** How long a stop waits for writes under way. */
+/** How long a stop waits for writes in progress. */
 const closeGraceMs = 10_000;
 /** A deposed leader waits before the next election, so that the other one can settle. */
 const standBackMs = 5_000;

@@ -28,7 +28,7 @@ interface ProviderTypeFacts {
   readonly title: string;
   /** Where the provider is unless `baseURL` says otherwise; absent: `baseURL` is required. */
   readonly baseUrl?: string;
-  /** Dialects it is spoken to in unless `apis` says otherwise; absent: `apis` is required. */
+  /** Dialects that it speaks unless `apis` says otherwise; absent: `apis` is required. */
   readonly apis?: readonly UpstreamApi[];
   /**
    * The dialects of one model, by the upstream's name for it and the place of the call, where not every model speaks all of `apis`; undefined:

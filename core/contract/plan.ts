@@ -67,7 +67,7 @@ export const planTargetSchema = plainTargetSchema.extend({
   /** Host of the provider's address. */
   endpoint: z.string(),
   providerKey: z.string().optional(),
-  /** What it is spoken to in; absent if it cannot be. */
+  /** The dialect used with it; absent if there is none. */
   upstreamDialect: upstreamDialectSchema.optional(),
 });
 export type PlanTarget = z.infer<typeof planTargetSchema>;

@@ -243,7 +243,7 @@ const targetEntrySchema = z.object({
   /** Lower is tried first; targets of equal priority share by weight. */
   priority: z.int().min(0),
   weight: z.int().min(0),
-  /** Dialects this target may be spoken to in, best first. */
+  /** Dialects that may be used with this target, best first. */
   dialects: z.array(upstreamDialectSchema).min(1),
   /** Null: the price is unknown; tokens are recorded, the cost stays null. */
   price: priceSchema.nullable(),

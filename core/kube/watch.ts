@@ -181,7 +181,7 @@ export function startReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
     return clock.now() - openedAtMs;
   }
 
-  /** Being let in is none: a server may accept a watch and refuse it in its first event. */
+  /** Acceptance is none: a server may accept a watch and refuse it in its first event. */
   function noteSuccess(): void {
     watchFailures = 0;
     relists = 0;

@@ -74,7 +74,7 @@ export async function callKubernetes(
   }
 }
 
-/** Only what the server is judged by: nobody is let in by it. */
+/** Only what the server is judged by: nobody is admitted by it. */
 function trustOf(caFile: string, clock: Clock): Authenticator {
   let kept: { readonly ca: Buffer; readonly atMs: number } | undefined;
   return {

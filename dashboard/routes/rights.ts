@@ -9,7 +9,7 @@ import { isNamespace, RIGHTS, rightInWords } from '../guard/kube-paths.ts';
 import { mayDo } from '../guard/may-do.ts';
 
 const bodySchema = z.strictObject({ namespace: z.string().refine(isNamespace).nullable() });
-/** Questions under way for one person. */
+/** Questions in flight for one person. */
 const atOnce = 6;
 
 export function addRightsRoute(api: FastifyInstance, door: Door): void {

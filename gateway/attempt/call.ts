@@ -53,7 +53,7 @@ export interface CallJob<Answer> extends Situation {
   limits(candidate: number, isLast: boolean): Limits;
   /**
    * Whether the quotas of the upstream let an attempt in; a promise only where they are kept elsewhere. False: they are used up, no
-   * attempt is made, and the candidate is not usable for a while. What is let in is opened next, or leaves.
+   * attempt is made, and the candidate is not usable for a while. An admitted candidate is opened next, or leaves.
    */
   enter(candidate: number): boolean | Promise<boolean>;
   /** It was admitted, and no attempt is made after all. */

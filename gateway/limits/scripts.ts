@@ -123,7 +123,7 @@ end
 
 local calls = {}
 
--- Gives whether it is granted and the time, then for each claim how many are under way and what was used of each limit that is asked,
+-- Gives whether it is granted and the time, then for each claim how many are in flight and what was used of each limit that is asked,
 -- then for each budget what was spent and held, and the ledger's sum plus all spending that the sum does not include.
 function calls.reserve()
   local id, wanted, claims = nextText(), nextAmounts(), nextList(nextClaim)

@@ -8,7 +8,7 @@ import { drawByHash, orderByDraw, orderByHash, type Weighed } from './order-tier
 export interface Candidate {
   readonly target: TargetView;
   readonly endpoint: KeyedEndpoint;
-  /** The dialect it will be spoken to in. */
+  /** The dialect that will be used. */
   readonly dialect: UpstreamDialectName;
   /** It is to be asked over a connection that was not used before. */
   readonly isFresh?: boolean;
@@ -66,7 +66,7 @@ type Speak = (dialects: readonly UpstreamDialectName[]) => UpstreamDialectName |
  * All candidates in the order they would be tried, whatever their health. Targets and keys of
  * weight 0 are drained and left out; keys of a target follow each other by their own priority.
  *
- * @param speak Which of a target's dialects it is spoken to in; undefined: in none, it is left out.
+ * @param speak Which of a target's dialects is used; undefined: none, the target is left out.
  */
 export function selectTargets(
   route: RouteView,

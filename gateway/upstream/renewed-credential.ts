@@ -64,7 +64,7 @@ export class RenewedCredential implements Credential {
     return this.current;
   }
 
-  /** Unix milliseconds of the next exchange, where no request needs one before; Infinity: never, or one is under way. */
+  /** Unix milliseconds of the next exchange, where no request needs one before; Infinity: never, or one is in flight. */
   get renewAtMs(): number {
     return this.inFlight === undefined ? this.dueAtMs : Number.POSITIVE_INFINITY;
   }

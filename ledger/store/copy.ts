@@ -207,7 +207,7 @@ async function isWithoutRows(client: Client): Promise<boolean> {
 async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const { default: pg } = await import('pg');
   const client = new pg.Client({ connectionString: url, application_name: 'penstock-ledger' });
-  // Said besides failing what is under way.
+  // Said besides failing what is in progress.
   client.on('error', () => {});
   try {
     await client.connect();

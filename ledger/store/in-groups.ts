@@ -1,4 +1,4 @@
-// How do many small writes become few large ones? What comes while one is under way goes into the next one together.
+// How do many small writes become few large ones? What comes while one is in progress goes into the next one together.
 
 interface Waiting<T, R> {
   readonly item: T;

@@ -287,7 +287,7 @@ function inTransaction<T>({ pool, queue }: QueuedPool, work: (run: Run) => Promi
 async function transact<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<T> {
   const client = await pool.connect().catch(rethrow);
   let broken: Error | undefined;
-  // A connection that breaks says so itself, beside failing what is under way; unheard, that ends the process.
+  // A connection that breaks says so itself, beside failing what is in progress; unheard, that ends the process.
   const onError = (error: Error): void => {
     broken = error;
   };

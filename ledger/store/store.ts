@@ -423,7 +423,7 @@ export interface LedgerStore {
   lastFailures(by: readonly Dimension[], query: RecentQuery): Promise<LastFailure[]>;
   /** Lines of all attempts of requests that a later attempt than the first answered, newest request first; of a few requests. */
   furtherAnswers(query: RecentQuery): Promise<readonly (readonly string[])[]>;
-  /** A request whose second attempt is still under way has ended as its first one did, until it has ended. */
+  /** A request whose second attempt is still in flight has ended as its first one did, until it has ended. */
   ends(query: IntervalQuery): Promise<EndsRow[]>;
   firstContents(query: IntervalQuery): Promise<FirstContentRow[]>;
   /** Reads every record of the stretch: for an hour or two. */

@@ -1,4 +1,4 @@
-// How do pages ask the ledger of a laptop? By its read API, as on a cluster, which here listens for this process alone and lets in the caller that
+// How do pages ask the ledger of a laptop? By its read API, as on a cluster, which here listens for this process alone and admits the caller that
 // is signed in.
 
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ export async function startReadApi(options: {
   readonly store: LedgerStore;
   readonly objects: LocalObjects;
   readonly signIn: SignIn;
-  /** Lets programs in, beside the sessions of browsers. */
+  /** Admits programs, beside the sessions of browsers. */
   readonly readToken: string;
   readonly clock: Clock;
   readonly gateway: { readonly url: string; readonly token: string };

@@ -33,7 +33,7 @@ export function upstreamsInOrder(apis: readonly UpstreamApi[]): UpstreamApi[] {
 export interface Pairing {
   readonly api: Api;
   readonly target: string;
-  /** What the target is spoken to in. */
+  /** The dialect used with the target. */
   readonly upstream: UpstreamApi;
   readonly isNative: boolean;
   /** Of what the model can do: what is left out or weakened, and what is refused. */

@@ -243,7 +243,7 @@ function issuedVersions(
     needsSecret: false,
     hint: keyHint(keyPrefix, present),
     ...(trigger === undefined ? {} : { trigger }),
-    // One that is due since the key was issued is under way.
+    // One that is due since the key was issued is in progress.
     ...(dueMs === undefined || issuedAtMs === undefined || dueMs <= issuedAtMs ? {} : { rotationMs: dueMs }),
   };
 }

@@ -75,7 +75,7 @@ export interface CompiledProvider {
   readonly credentials: readonly Credential[];
   /** Absent where none is wanted, or it is out of service. */
   readonly healthCheck?: HealthCheck;
-  /** Who may target it, and how it is spoken to; nobody and nothing where it is not accepted. */
+  /** Who may target it, and in which dialects; nobody and none where it is not accepted. */
   readonly sharedWith: SharedWith;
   readonly apis: readonly UpstreamApi[];
   /** Of one model, where its name may say them; absent: every model speaks `apis`. */

@@ -206,7 +206,7 @@ interface JudgedTarget {
   /** Id of the Provider, where the target may name it. */
   readonly attachedTo?: string;
   readonly providerId: string;
-  /** Dialects it may be spoken to in, best first. */
+  /** Dialects that may be used with it, best first. */
   readonly apis: readonly UpstreamApi[];
   /** Where it has no price that the route states. */
   readonly quote?: Quote;
@@ -254,7 +254,7 @@ function whyOut({ spec, state, finding }: JudgedTarget): string {
   return finding?.message ?? (state === 'Drained' ? `target ${spec.name} is drained by weight: 0` : '');
 }
 
-/** Every dialect at every target that can be spoken to. */
+/** Every dialect at every target that can be used. */
 function pairAll(
   apis: readonly Api[],
   targets: readonly JudgedTarget[],

@@ -12,7 +12,7 @@ interface PublishPace {
   takeUp(): boolean;
   /** The publish has failed: what takes access away is urgent still. */
   putBack(): void;
-  /** How long the first change that takes access away has waited for the publish under way; undefined where none does. */
+  /** How long the first change that takes access away has waited for the current publish; undefined where none does. */
   urgentForMs(): number | undefined;
   stop(): void;
 }
@@ -21,7 +21,7 @@ export function createPublishPace(clock: Clock, onDue: () => void): PublishPace 
   let pace: Pace = RESTING;
   /** When the first change came that takes access away, of those that are in no table yet. */
   let urgentSinceMs: number | undefined;
-  /** The same, of those that the publish under way takes up. */
+  /** The same, of those that the current publish takes up. */
   let takenUpMs: number | undefined;
   const alarm = createAlarm(clock, () => {
     pace = notePublish(pace, clock.now());

@@ -113,7 +113,7 @@ interface TableStoreOptions {
   readonly tableNamespace: string;
 }
 
-/** Reads and writes of shards under way at once. */
+/** Reads and writes of shards in progress at once. */
 export const SHARD_CALLS_AT_ONCE = 8;
 
 export function openTableStore({ client, instance, tableNamespace }: TableStoreOptions): TableStore {

@@ -1,4 +1,4 @@
-// What can a user say about an upstream? The Provider: where it is, how it is spoken to, with which keys.
+// What can a user say about an upstream? The Provider: where it is, which dialects it speaks, with which keys.
 
 import { z } from 'zod';
 import { CLOUDS, cloudNames, isCloudName } from '../../core/catalog/clouds.ts';

@@ -73,7 +73,7 @@ export interface Transition {
 export type StatusDecision =
   | {
       readonly type: 'same';
-      /** Decide again then, though nothing else happens; no wait is under way for it. */
+      /** Decide again then, though nothing else happens; no wait is in progress for it. */
       readonly lookAgainMs?: number;
     }
   /** Decide again then, or as soon as a fact changes. */

@@ -35,7 +35,7 @@ export interface EventRecorder {
   stats(): EventStats;
   /** Settled once nothing is in line. */
   idle(): Promise<void>;
-  /** Takes nothing more; what is in line is dropped, what is under way is waited for. */
+  /** Takes nothing more; what is in line is dropped, what is in progress is waited for. */
   close(): Promise<void>;
 }
 

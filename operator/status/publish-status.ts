@@ -131,7 +131,7 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
     return undefined;
   }
 
-  /** The wait under way, or one that begins now; it is kept only where it goes on. */
+  /** The current wait, or one that begins now; it is kept only where it goes on. */
   function takeWait(key: string, form: number | undefined, nowMs: number): Wait {
     const wait = waits.get(key);
     waits.delete(key);

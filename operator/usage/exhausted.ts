@@ -46,7 +46,7 @@ export function sayExhausted({ period, limit, spend, since, untilMs }: Exhausted
   return `${WORDS[period]} budget used up: $${spend} of $${limit}${sinceWhen}. Calls are refused until ${until}spec.budgets allows more`;
 }
 
-/** Whether two such messages tell the same but for what was spent: calls that were under way still add to it. */
+/** Whether two such messages tell the same but for what was spent: calls that were in flight still add to it. */
 export function tellsTheSame(a: string, b: string): boolean {
   const withoutSpend = (text: string) => text.replaceAll(/\$\d+(?:\.\d+)? of/g, 'of');
   return withoutSpend(a) === withoutSpend(b);

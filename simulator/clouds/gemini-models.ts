@@ -1,4 +1,4 @@
-// How does a model of Google answer a request that was let in? As its directives say, faults included, paced and logged as the simulator's
+// How does a model of Google answer an accepted request? As its directives say, faults included, paced and logged as the simulator's
 // own models are.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -29,7 +29,7 @@ export interface Gemini extends AsyncDisposable {
   readonly calls: string[];
   /** Bodies, as they came. */
   readonly bodies: Record<string, unknown>[];
-  /** Calls that were let in to a model. */
+  /** Calls that were accepted to a model. */
   readonly ledger: Ledger;
   /** What its models do; as in the simulator's directives. A model's own come first. */
   directives: Directives;

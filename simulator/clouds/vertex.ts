@@ -32,11 +32,11 @@ interface VertexOptions {
 export interface Vertex extends AsyncDisposable {
   /** Such as `http://127.0.0.1:40123/v1`. */
   readonly url: string;
-  /** Paths with queries, as they came, and whether they were let in. */
+  /** Paths with queries, as they came, and whether they were accepted. */
   readonly calls: { readonly path: string; readonly isLetIn: boolean }[];
-  /** Bodies of the calls that were let in. */
+  /** Bodies of the calls that were accepted. */
   readonly bodies: Record<string, unknown>[];
-  /** Calls that were let in to a model of Gemini. */
+  /** Calls that were accepted to a model of Gemini. */
   readonly ledger: Ledger;
   /** What models of Gemini do; a model's own come first. */
   directives: Directives;

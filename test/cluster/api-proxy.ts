@@ -154,7 +154,7 @@ export async function startApiProxy(plane: ControlPlane, options: ApiProxyOption
     answer.on('data', (piece: Buffer) => {
       if (!outgoing.write(piece)) answer.pause();
       isWithinLine = piece.at(-1) !== 0x0a;
-      // The event under way comes first.
+      // The event in progress comes first.
       if (isOver) end();
     });
     answer.on('end', () => outgoing.end());

@@ -33,7 +33,7 @@ export const dialectOf: Readonly<Record<PlainUpstream, DialectName>> = {
 
 export const allDialects: readonly DialectName[] = upstreams.map((upstream) => dialectOf[upstream]);
 
-/** What an upstream is spoken to in. */
+/** The dialect of an upstream. */
 export function spokenTo(upstream: Upstream): UpstreamDialectName {
   return isCloud(upstream) ? surfaces[upstream].dialect : dialectOf[upstream];
 }

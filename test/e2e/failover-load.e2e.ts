@@ -249,12 +249,12 @@ test(`the first provider is dead for ${deadSeconds} s at 200 requests a second o
   for (const [index, { untilOpen, inFlight, probes, leastPauseMs, backAfterMs }] of pods.entries()) {
     const allowed = breaker.consecutiveFailures + inFlight + probesMax;
     claims.push({
-      what: `calls of gateway ${index} to the dead provider: 5, those under way, and a probe in 5 s`,
+      what: `calls of gateway ${index} to the dead provider: 5, those in flight, and a probe in 5 s`,
       tried: dead.requests,
       failed: untilOpen + probes,
       allowed,
       fired,
-      figures: `${untilOpen} until the breaker opened (${inFlight} under way), ${probes} probes, at least ${Math.round(leastPauseMs ?? 0)} ms apart`,
+      figures: `${untilOpen} until the breaker opened (${inFlight} in flight), ${probes} probes, at least ${Math.round(leastPauseMs ?? 0)} ms apart`,
     });
     claims.push({
       what: `gateway ${index} is back on it within 30 s`,
@@ -264,7 +264,7 @@ test(`the first provider is dead for ${deadSeconds} s at 200 requests a second o
     });
     // Half a second of its requests: else a breaker that does nothing would be allowed all of them.
     claims.push({
-      what: `few of gateway ${index} were under way when it opened`,
+      what: `few of gateway ${index} were in flight when it opened`,
       tried: dead.requests,
       failed: inFlight,
       allowed: 25,

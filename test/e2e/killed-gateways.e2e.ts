@@ -27,7 +27,7 @@ test(`after ${kills} kills under load, the ledger has the records of all but the
     tried: whole,
     failed: lostAgesMs.filter((ms) => ms > lossMs).length,
     fired,
-    figures: `${lostAgesMs.length} lost in all, ${(lostAgesMs.length / kills).toFixed(1)} a kill, the oldest ${lostAgesMs[0] ?? 0} ms before it; ${inFlight} answers were under way`,
+    figures: `${lostAgesMs.length} lost in all, ${(lostAgesMs.length / kills).toFixed(1)} a kill, the oldest ${lostAgesMs[0] ?? 0} ms before it; ${inFlight} answers were in flight`,
   });
   card.add({
     what: `calls without a record that had arrived more than ${lossMs} ms before the kill`,

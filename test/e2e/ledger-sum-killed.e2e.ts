@@ -59,7 +59,7 @@ test(`the ledger equals the providers after ${gateways} killed gateways, ${opera
     tried: whole,
     failed: lostAgesMs.filter((ms) => ms > lossMs).length,
     fired,
-    figures: `${lostAgesMs.length} lost in all, ${(lostAgesMs.length / seen.killed).toFixed(2)} a kill, the oldest ${lostAgesMs[0] ?? 0} ms before it; ${inFlight} answers were under way`,
+    figures: `${lostAgesMs.length} lost in all, ${(lostAgesMs.length / seen.killed).toFixed(2)} a kill, the oldest ${lostAgesMs[0] ?? 0} ms before it; ${inFlight} answers were in flight`,
   });
   card.add({
     what: `calls without a record that had arrived more than ${lossMs} ms before the kill`,

@@ -132,7 +132,7 @@ test('four gateways with one store have as many requests in flight as a limit al
   judge('a limit of concurrent requests of all gateways together', [
     {
       // The provider writes an end down a little after its caller has read it.
-      what: `no more than ${places} under way, and one that is just ending`,
+      what: `no more than ${places} in flight, and one that is just ending`,
       tried: callers * requests,
       failed: Math.max(0, most - places - 1) + late,
       fired: tally.statuses[429] ?? 0,

@@ -56,7 +56,7 @@ test(
       const rig = await house.rigOf([{ baseUrl, dialects: ['anthropic-messages'] }]);
       const answer = await rawCall({ port: portOf(rig) }, asked);
       expect([answer.status, answer.headers['x-penstock-estimated']]).toEqual([200, 'true']);
-      // What is under way between the two counts too. Read for all of its five seconds, it would be many times as much.
+      // What is in progress between the two counts too. Read for all of its five seconds, it would be many times as much.
       expect(await release.promise).toBeLessThan(256 * 1024);
     } finally {
       await upstream.close();

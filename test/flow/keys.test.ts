@@ -380,7 +380,7 @@ test('one of two keys is revoked under load: no request fails', async () => {
   ).toEqual([]);
   const refused = rig.records.filter(({ outcome }) => outcome === 'failed');
   expect(refused.length, 'the fault fired').toBeGreaterThan(0);
-  expect(refused.length, 'no more than were under way').toBeLessThanOrEqual(20);
+  expect(refused.length, 'no more than were in flight').toBeLessThanOrEqual(20);
   expect(refused.every(({ providerKey }) => providerKey === 'a')).toBe(true);
 });
 

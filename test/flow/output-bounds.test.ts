@@ -22,7 +22,7 @@ interface Bounded {
   readonly more: object;
 }
 
-/** What so many calls that are all under way at once spend, in cents, where their key may spend fifteen. */
+/** What so many calls that are all in flight at once spend, in cents, where their key may spend fifteen. */
 async function spentBy(house: House, { endpoint = 'chat', knows, target, more }: Bounded): Promise<number> {
   const all = Promise.withResolvers<void>();
   let come = 0;

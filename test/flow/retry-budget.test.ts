@@ -14,7 +14,7 @@ const allowed = requests / 10;
 /** Off: it would end the repetitions before the budget does. */
 const breaker = { consecutiveFailures: 0, openForMs: 5_000, maxOpenMs: 25_000, rateLimitCooldownMs: 20_000 };
 
-/** All of them are under way before the first one is answered. */
+/** All of them are in flight before the first one is answered. */
 async function repetitions(
   fault: (number: number) => Behaviour,
 ): Promise<{ count: number; statuses: Set<number> }> {

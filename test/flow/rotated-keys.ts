@@ -74,7 +74,7 @@ export async function replacedUnderLoad(
   const rig = await startRig(tableWith(wall, 'sk-0', strict));
   house.onClose(() => rig.close());
   const load = startLoad(rig, callers);
-  // More than were under way: some of them are sent with the new key.
+  // More than were in flight: some of them are sent with the new key.
   const enough = callers.length + 1;
   for (let number = 1; number <= rotations; number++) {
     await load.more(enough);

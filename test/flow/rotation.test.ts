@@ -1,4 +1,4 @@
-// A provider's credentials are replaced while requests are under way, and the old ones end at that very moment: keys,
+// A provider's credentials are replaced while requests are in flight, and the old ones end at that very moment: keys,
 // client certificates, authorities and proxy passwords. No caller notices.
 
 import { createHash, X509Certificate } from 'node:crypto';

@@ -33,7 +33,7 @@ beforeAll(async () => {
     // Not answered at all.
     at('4', 1, { ...failed, target: 'main' }),
     at('4', 2, { ...failed, target: 'spare' }),
-    // Its two calls are under way together, and the second one fails over.
+    // Its two calls are in flight together, and the second one fails over.
     at('5', 1, { route: 'platform/two', target: 'main' }),
     at('5', 2, { ...failed, route: 'platform/two', target: 'main', call: 1 }),
     at('5', 3, { route: 'platform/two', target: 'spare', call: 1 }),

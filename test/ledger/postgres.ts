@@ -10,7 +10,7 @@ import { run } from '../cluster/run.ts';
 import { neededProgram } from '../support/needed-program.ts';
 
 export interface Postgres {
-  /** Of its database; anybody is let in. */
+  /** Of its database; anybody is admitted. */
   readonly url: string;
   /** Path of its socket, for who is in another network. */
   readonly socket: string;

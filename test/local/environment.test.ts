@@ -57,7 +57,7 @@ describe('a provider of the environment', () => {
     expect((await rig.ask('openai/local')).status).toBe(200);
   });
 
-  test.each(['', '/v1', '/v1/'])('of Anthropic is spoken to in Messages (base URL + "%s")', async (path) => {
+  test.each(['', '/v1', '/v1/'])('of Anthropic is called in Messages (base URL + "%s")', async (path) => {
     const vendor = await startVendor(['claude-one']);
     const anthropic = { apiKey: key, baseUrl: `${vendor.url}${path}` };
     const rig = await start({}, { settings: { anthropic } });

@@ -314,7 +314,7 @@ describe('ending', () => {
     expect(signalsMs.map(count).at(-1)).toBe(presses);
   });
 
-  test('a stream under way is reported, and everything is closed', async () => {
+  test('a running stream is reported, and everything is closed', async () => {
     const rig = await start();
     rig.upstream.script('sim-small', 'fault=stall-after:2');
     const connection = await openRaw({ port: Number(new URL(rig.url).port) });

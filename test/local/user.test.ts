@@ -337,7 +337,7 @@ describe('Ctrl-C', () => {
     expect(user.process.stderr()).toBe('');
   });
 
-  test('gives a stream under way a moment, and then its error event', async () => {
+  test('gives a running stream a moment, and then its error event', async () => {
     user = await startAsUser();
     const answer = await stream(user);
     user.process.signal('SIGINT');

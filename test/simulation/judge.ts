@@ -90,7 +90,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
   const announced = new Set<string>();
   /** Operators that lost a compare-and-swap to another, and have not been elected since. */
   const deposed = new Set<string>();
-  /** The table that the write under way has taken the place of. */
+  /** The table that the write in progress has taken the place of. */
   let overwritten: typeof lastTable | undefined;
   const compile = createCompiler();
   const judgedBy = new WeakMap<GatewayLife, TableView>();

@@ -1,6 +1,6 @@
 // What happens next? One queue of events in one virtual time, and processes that can be killed or frozen between any two.
 //
-// An event runs, then everything that waits for nothing but promises, then the next event. Nothing else is under way in
+// An event runs, then everything that waits for nothing but promises, then the next event. Nothing else is in progress in
 // between, so a seed decides the whole run.
 
 import type { Clock } from '../../core/clock.ts';

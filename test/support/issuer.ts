@@ -1,5 +1,5 @@
 // A small issuer of OpenID Connect over https: discovery, authorization code with PKCE, id tokens signed with a key that it publishes.
-// Anyone who comes is let in as the person that it was reported. Refresh tokens, where offline_access is asked for, are good once: one that
+// Every caller is signed in as the configured person. Refresh tokens, where offline_access is asked for, are good once: one that
 // comes again ends all that came of its sign-in, as strict issuers do.
 
 import { hash, randomBytes } from 'node:crypto';
@@ -14,7 +14,7 @@ import { listenKept } from './listen-kept.ts';
 export interface Issuer {
   readonly url: string;
   readonly client: { readonly id: string; readonly secret: string };
-  /** Who is let in next. */
+  /** The person that is signed in next. */
   person: { readonly email: string; readonly groups: readonly string[] };
   /** What the next id tokens say instead; `key`: another one signs them. */
   wrong: { readonly claims?: Readonly<Record<string, unknown>>; readonly hasOtherKey?: boolean };

@@ -23,6 +23,13 @@ export const privateWords: readonly PrivateWord[] = [
   { word: 'in hand', pattern: /\bin hand\b/gi, instead: 'in progress, held' },
   { word: 'of its own accord', pattern: /\bof (?:its|their) own accord\b/gi, instead: 'automatically' },
   { word: 'on its way', pattern: /\bon (?:its|their) way\b/gi, instead: 'in progress' },
+  { word: 'under way', pattern: /\bunder way\b/gi, instead: 'in flight, in progress, running' },
+  { word: 'spoken to', pattern: /\bspoken to\b/gi, instead: 'called, the dialect used with' },
+  {
+    word: 'let in',
+    pattern: /\b(?:lets?|letting) (?:\w+ )?in\b(?! (?:the|a|an|its|this|that)\b)/gi,
+    instead: 'admitted, accepted',
+  },
   { word: 'meanwhile', pattern: /\bmeanwhile\b/gi, instead: 'while …, or leave it out' },
   {
     word: 'behind (time)',

@@ -88,7 +88,7 @@ const clockToleranceMs = 600_000;
 /**
  * What the operator waits for before it makes the next key of its own, in words; undefined: for nothing.
  *
- * @param overlap the chosen one, which holds for an overlap under way too.
+ * @param overlap the chosen one, which holds for a current overlap too.
  */
 export function waitOf(
   key: ApiKey,

@@ -15,7 +15,7 @@ interface Figures {
   /** Of callers: those sent to a provider, and those that the gateway refused itself. */
   readonly requests: number;
   readonly sent: number;
-  /** Not let in: over a limit or a budget, or wrong. */
+  /** Not admitted: over a limit or a budget, or wrong. */
   readonly refused: number;
   /** Failed, cut off, or not served for want of a provider. */
   readonly errors: number;

@@ -19,7 +19,7 @@ export function shownOf<Answer, Fault>(
   return {
     answer: isSameView ? state.answer : undefined,
     error: isSameView ? state.error : undefined,
-    // Before the question is under way it is a new one already.
+    // Before the question is sent it is a new one already.
     isAsking: state.isAsking || state.question !== question,
   };
 }

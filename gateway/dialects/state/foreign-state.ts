@@ -83,7 +83,7 @@ export function readOwnState(value: unknown, origin: string, kind: TextState['ki
   const unpacked = typeof value === 'string' ? unpackOpaque(value) : undefined;
   if (unpacked === undefined || unpacked === 'damaged' || unpacked.origin !== origin) return undefined;
   const { state } = unpacked;
-  // One provider may be spoken to in several dialects: what it gave in another one means nothing here.
+  // One provider may speak several dialects: what it gave in another one means nothing here.
   return state.kind !== 'details' && state.kind === kind ? state.value : undefined;
 }
 

@@ -48,7 +48,7 @@ export interface SecretSourceReport extends SourceReport {
 export interface SecretSource extends TableSource {
   /** The bearer of the exchange; undefined until the pointer has been read. */
   exchangeToken(): string | undefined;
-  /** As the pointer has it; undefined: operator and ledger are spoken to in plain HTTP. */
+  /** As the pointer has it; undefined: operator and ledger are called in plain HTTP. */
   internalTls(): InternalTls | undefined;
   /** Unix milliseconds of the operator's newest heartbeat; undefined if none is known. */
   heartbeatMs(): number | undefined;

@@ -1,4 +1,4 @@
-// A question that has been under way for longer than anybody waits: the last answer serves at once, and Node has nothing to warn of.
+// A question that has been running for longer than anybody waits: the last answer serves at once, and Node has nothing to warn of.
 // Its warnings are plain text among the lines of the log, which are JSON.
 
 import { expect, test } from 'vitest';

@@ -103,7 +103,7 @@ describe('a suspect name', () => {
       await new Promise((resolve) => setImmediate(resolve));
     };
     const ask = (name: string): void => ignore(lanes(name));
-    /** One question and its end, with nothing else under way. */
+    /** One question and its end, with nothing else in flight. */
     const know = async (name: string, ...ends: ('answer' | 'fail')[]): Promise<void> => {
       for (const end of ends) {
         ask(name);

@@ -52,7 +52,7 @@ async function startReal(
   });
   onEnd(() => watched.reflector.close());
   await watched.reflector.synced;
-  // Being let in gives no event; without it a test would cut what is not there yet.
+  // Acceptance gives no event; without it a test would cut what is not there yet.
   while (watched.reflector.stats().watches === 0) await new Promise((resolve) => setImmediate(resolve));
   return watched;
 }

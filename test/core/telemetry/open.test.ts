@@ -120,7 +120,7 @@ describe.each(signals)('%s', (_, signal, add) => {
   test('beyond the limit are dropped, the newest first, and counted', async () => {
     const { telemetry, dropped } = start({ ...only, OTEL_BSP_MAX_QUEUE_SIZE: '8' });
     receiver.answer = 'is silent';
-    // The first eight are a batch, and under way; eight more wait.
+    // The first eight are a batch, and in progress; eight more wait.
     for (const item of from(0, 1_000)) {
       add(telemetry, item);
       if (item === 7) await until(async () => receiver.exports.length === 1);

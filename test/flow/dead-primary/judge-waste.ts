@@ -2,14 +2,14 @@
 
 interface FailedCall {
   readonly startedAtMs: number;
-  /** Undefined where it is still under way. */
+  /** Undefined where it is still in flight. */
   readonly endedAtMs: number | undefined;
 }
 
 export interface Waste {
-  /** Until the breaker should have opened: as many as it takes, and those that were under way by then. */
+  /** Until the breaker should have opened: as many as it takes, and those that were in flight by then. */
   readonly untilOpen: number;
-  /** Of which under way. */
+  /** Of which in flight. */
   readonly inFlight: number;
   /** Behind that: the probes. */
   readonly probes: number;

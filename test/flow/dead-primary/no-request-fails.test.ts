@@ -21,7 +21,7 @@ test('a load whose first provider is dead and then back: no request fails, few c
   expect(seen.upstreamCalls, 'each request is answered once, all else is waste').toBe(
     seen.dead.requests + seen.deadCalls,
   );
-  // How many are under way when a breaker opens is a matter of the machine; without one it would be all of them.
+  // How many are in flight when a breaker opens is a matter of the machine; without one it would be all of them.
   expect(seen.deadCalls).toBeLessThan(seen.dead.requests / 2);
   for (const { probes, backAfterMs } of seen.pods) {
     expect(probes, 'it was tried again while dead').toBeGreaterThan(0);

@@ -22,7 +22,7 @@ test(`after ${kills} kills under load, no attempt is there twice, and only the l
   expect(verdict.otherTokens).toEqual([]);
   expect(verdict.invented).toBe(0);
   expect(verdict.lostAgesMs.filter((ms) => ms > lossMs)).toEqual([]);
-  expect(verdict.interrupted, 'what was under way has records').toBeGreaterThan(0);
+  expect(verdict.interrupted, 'what was in progress has records').toBeGreaterThan(0);
   expect(verdict.missingAgesMs.filter((ms) => ms > lossMs)).toEqual([]);
   expect(seen.records.length, 'each life has left some').toBeGreaterThanOrEqual(kills);
   expect(new Set(seen.records.map(({ attempt }) => attempt))).toEqual(new Set([1, 2]));

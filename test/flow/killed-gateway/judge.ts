@@ -11,7 +11,7 @@ export interface JournalVerdict {
   readonly doubled: readonly string[];
   /** Of whole answers, the attempts that are missing: how long before the kill they ended, in ms; longest first. */
   readonly lostAgesMs: readonly number[];
-  /** Requests whose answer was under way at a kill. */
+  /** Requests whose answer was in flight at a kill. */
   readonly inFlight: number;
   /** Whole answers of which the journal says other tokens than the provider. */
   readonly otherTokens: readonly string[];
@@ -19,7 +19,7 @@ export interface JournalVerdict {
   readonly tokens: TokenSums;
   /** Records of calls that no provider saw. */
   readonly invented: number;
-  /** Records of attempts that were under way at a kill, or whose own records were not written yet. */
+  /** Records of attempts that were in flight at a kill, or whose own records were not written yet. */
   readonly interrupted: number;
   /**
    * Calls without a record: how long before the kill they arrived, in ms; longest first. Of calls whose answer had no head yet,

@@ -10,7 +10,7 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
 
-/** Whether each of these is let in, where one address may have two. */
+/** Whether each of these is admitted, where one address may have two. */
 function letIn(...addresses: readonly string[]): readonly boolean[] {
   const server = new Server();
   const bounds = { connectionsMax: 100, connectionsPerAddressMax: 2, proxies: [] };

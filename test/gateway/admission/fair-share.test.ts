@@ -32,7 +32,7 @@ describe('under a limit of 64 requests', () => {
     ['and no more', { a: [56] }, 0, false],
     ['a tenant that is alone has seven eighths with all its keys', { a: [14, 14, 14, 14] }, 0, false],
     ['a key of a hundred streams is refused another one', { a: [100], b: [0] }, 0, false],
-    ['a key with none is let in beside four that have all', { a: [16, 16, 16, 16, 0] }, 4, true],
+    ['a key with none is admitted beside four that have all', { a: [16, 16, 16, 16, 0] }, 4, true],
   ])('%s', (_, counts, at, mayEnter) => {
     const { all, key } = inFlight(counts);
     expect(hasFairShare(key('a', at), all, 64)).toBe(mayEnter);

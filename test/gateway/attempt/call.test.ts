@@ -129,7 +129,7 @@ test('a candidate that fails while its quotas are checked in the store is releas
 });
 
 test.each([
-  ['let in', true, ['leave']],
+  ['admitted', true, ['leave']],
   ['refused', false, []],
 ])(
   'no attempt starts for a client that disconnected while quotas were checked in the store: %s',

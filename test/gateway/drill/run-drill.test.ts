@@ -21,7 +21,7 @@ describe('the next target takes over', () => {
     upstreamDialectSchema.options.map((upstream) => [client, upstream] as const),
   );
 
-  test.each(pairs)('of a model that is called in %s, and spoken to in %s', async (client, upstream) => {
+  test.each(pairs)('of a model that is called in %s, at an upstream of %s', async (client, upstream) => {
     const targets = [
       { ...main, ...native(client) },
       { ...spare, ...native(upstream) },

@@ -515,7 +515,7 @@ describe('size', () => {
     connection.close();
   });
 
-  // A connection that is closed while bytes are under way is reset, and the reset destroys an answer that has
+  // A connection that is closed while bytes are in flight is reset, and the reset destroys an answer that has
   // arrived and was not read yet. So the rest is read first: a client that sends all and only then reads sees the answer.
   test.each([32 * MiB + 1, 33 * MiB])(
     '%i bytes, announced and sent before anything is read',

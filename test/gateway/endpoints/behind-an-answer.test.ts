@@ -43,7 +43,7 @@ const chunked = `${head}transfer-encoding: chunked\r\n\r\n`;
 const mebibyte = 1024 * 1024;
 
 const firsts = {
-  'a stream under way': {
+  'a running stream': {
     body: ask({ stream: true }),
     script: () => ({ type: 'stall', after: { contentEvents: 2 }, for: { until: mayGoOn.promise } }) as const,
   },
@@ -146,7 +146,7 @@ test('a request that waits for 100 Continue gets it in its turn, with the full t
   await start({ patience: { headersMs: 150, requestMs: 1_000, checkEveryMs: 20 } });
   const body = JSON.stringify(ask());
   const waiting = `${head}expect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`;
-  await begin('a stream under way');
+  await begin('a running stream');
   await connection.send(waiting);
   // By then the time of what waits is over too.
   const slow = await openRaw({ port: portOf(rig) });
@@ -163,7 +163,7 @@ test('a request that waits for 100 Continue gets it in its turn, with the full t
 
 test('a request that got 100 Continue in its turn and sends nothing gets 408', async () => {
   await start(impatient);
-  await begin('a stream under way');
+  await begin('a running stream');
   await connection.send(`${head}expect: 100-continue\r\ncontent-length: 100\r\n\r\n`);
   await pass();
   mayGoOn.resolve();
@@ -211,7 +211,7 @@ describe('a body that waits', () => {
     ['with a length', inLength(small)],
     ['in chunks', inChunks(small)],
   ])('is served where it is small: %s', async (_, behind) => {
-    await begin('a stream under way');
+    await begin('a running stream');
     await connection.send(behind);
     mayGoOn.resolve();
     await expectWhole(await connection.answer());
@@ -224,7 +224,7 @@ describe('a body that waits', () => {
     ['in chunks', inChunks(large)],
     ['with more behind it', inLength(large) + inLength(small)],
   ])('is refused in its turn where it is large: %s', async (_, behind) => {
-    await begin('a stream under way');
+    await begin('a running stream');
     await connection.send(behind);
     mayGoOn.resolve();
     await expectWhole(await connection.answer());
@@ -263,7 +263,7 @@ describe.each([
     ['in a large chunk', `${chunked}${mebibyte.toString(16)}\r\n${half}`],
     ['behind a whole large body', `${head}content-length: ${half.length}\r\n\r\n${half}`],
   ])('%s', atOnce, async (_where, behind) => {
-    const call = await begin('a stream under way');
+    const call = await begin('a running stream');
     await (await connection.answer()).nextEvent();
     await connection.send(behind);
     connection[leave]();
@@ -276,7 +276,7 @@ test.each([
   ['resets', 'abort'],
 ] as const)('so does one that was found too slow, and %s', atOnce, async (_, leave) => {
   await start(impatient);
-  const call = await begin('a stream under way');
+  const call = await begin('a running stream');
   await connection.send(`${head}content-length: 100\r\n\r\n{`);
   await pass();
   connection[leave]();

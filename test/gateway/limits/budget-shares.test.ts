@@ -188,7 +188,7 @@ async function run(
         if (!isHeardAtOnce) chosen.isCutOff = one.isCutOff;
         break;
       case 'kill': {
-        // What is under way is written down by anyone who comes after it, at its dearest here.
+        // What is in progress is written down by anyone who comes after it, at its dearest here.
         for (let left = chosen.inFlight.length; left > 0; left--) {
           chosen.journal.push(requestMax);
           spent += requestMax;

@@ -32,7 +32,7 @@ function limiterOf(pods = 1, store?: LimitStore) {
     if (outcome === undefined || outcome instanceof Promise) throw new Error('no limit was asked');
     return outcome;
   };
-  /** How many are let in, of many that ask. */
+  /** How many are admitted, of many that ask. */
   const letIn = (limits: RateLimits, asked = 100): number =>
     Array.from({ length: asked }, () => reserve(limits)).filter(({ type }) => type === 'granted').length;
   return { clock, state, limited, limiter, reserve, letIn };

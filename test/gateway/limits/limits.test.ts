@@ -284,7 +284,7 @@ describe('a namespace with limits from the platform', () => {
     );
   });
 
-  test('has so many requests under way at most, of all of its keys together', async () => {
+  test('has so many requests in flight at most, of all of its keys together', async () => {
     await startBounded({ maxConcurrentRequests: 2 });
     wall.script({ type: 'hang', when: 'before-headers' });
     const hanging = [askAs(testKey), askAs(otherKey)];

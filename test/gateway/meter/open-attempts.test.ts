@@ -1,4 +1,4 @@
-// What does the next process find of attempts that were under way when a gateway ended without a word?
+// What does the next process find of attempts that were in flight when a gateway ended without a word?
 
 import { appendFile, copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// An attempt of which the record is all there is: a journal is spoken to in records.
+// An attempt of which the record is all there is: a journal takes records.
 
 import type { LedgerRecord } from '../../../core/contract/ledger-record.ts';
 import type { Journal } from '../../../gateway/meter/journal.ts';

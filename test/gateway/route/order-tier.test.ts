@@ -85,7 +85,7 @@ describe('by hash', () => {
     for (const text of texts) {
       const order = names(orderByHash(busy(0), text));
       expect(names(orderByHash(busy(7), text))).toEqual(order);
-      expect(names(orderByHash(busy(15), text)), 'few are under way at all').toEqual(order);
+      expect(names(orderByHash(busy(15), text)), 'few are in flight at all').toEqual(order);
       expect(names(orderByHash(busy(16), text)).at(-1)).toBe('a');
     }
   });

@@ -31,7 +31,7 @@ interface Seen {
   readonly broughtToPrimary: number[];
   /** When the primary answered. */
   readonly servedByPrimary: number[];
-  /** Attempts at the primary under way when its breaker opened first. */
+  /** Attempts at the primary in flight when its breaker opened first. */
   inFlightAtOpening: number | undefined;
   requests: number;
   answered: number;
@@ -172,7 +172,7 @@ const kinds: readonly (readonly [name: string, failure: AttemptFailure, afterMs:
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
-/** Attempts that were not under way, nor made, before the breaker opened: its trials. */
+/** Attempts that were not in flight, nor made, before the breaker opened: its trials. */
 const trialsOf = ({ wasted, inFlightAtOpening = 0 }: Seen): readonly number[] =>
   wasted.slice(5 + inFlightAtOpening);
 

@@ -111,7 +111,7 @@ test('targets that cannot serve the caller are left out, the others get the fitt
 });
 
 describe('order by the health in this pod', () => {
-  /** Targets by name that are in slow start, with their share; attempts under way by target or key. */
+  /** Targets by name that are in slow start, with their share; attempts in flight by target or key. */
   const orderUnder = (
     targets: Parameters<typeof routeOf>[0],
     load: { readonly shares?: Record<string, number>; readonly inFlight?: Record<string, number> },

@@ -97,7 +97,7 @@ describe('the host', () => {
   });
 
   test.each(['10.0.0.1', '10.0.0.1:8000', 'vllm.team-a.svc:8000'])(
-    'plain http to %s, where only the platform lets anybody in, needs no scheme',
+    'plain http to %s, which only the platform opens, needs no scheme',
     (host) => {
       const spec = { type: 'OpenAICompatible', apis: ['ChatCompletions'], baseURL: `http://${host}/v1` };
       const platform = { ...PLATFORM, egressAllow: [{ cidr: '10.0.0.0/8', namespaces: ['team-a'] }] };

@@ -211,7 +211,7 @@ describe('a Provider without keys in an invalid form', () => {
   test.each([
     ['of each model', undefined, ['bedrock-converse']],
     ['that it says itself', ['ChatCompletions'], ['openai-chat']],
-  ])('is spoken to in the dialects %s as before', (_, apis, dialects) => {
+  ])('is called in the dialects %s as before', (_, apis, dialects) => {
     const fields = apis === undefined ? {} : { apis };
     const edit = (generation: number, auth: Fields) =>
       withGeneration(ofTeam('AWS', { aws: { roleARN: role }, ...auth }, fields), generation);

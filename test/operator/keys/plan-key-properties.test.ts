@@ -336,7 +336,7 @@ test('no key is refused before its end, after any failures, and few writes lead 
   fc.assert(
     fc.property(worlds, (world) => {
       const { calm, wait, latest, works, promised } = play(world);
-      // Retire what is over, stage, promote: no more is ever under way at one time.
+      // Retire what is over, stage, promote: no more is ever in progress at one time.
       expect(calm()).toBeLessThanOrEqual(3);
       // Beyond the overlap on every clock: one more rotation may have waited for that.
       for (let round = 0; round < 2; round += 1) {

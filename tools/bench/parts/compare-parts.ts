@@ -138,7 +138,7 @@ async function startPart(
   return { part, target, metricsPort, internalPort };
 }
 
-/** The first that is seen while `load` is under way; 0 where none is. */
+/** The first that is seen while `load` is in progress; 0 where none is. */
 async function readHeld({ metricsPort }: RunningPart, load: Promise<unknown>): Promise<number> {
   let isOver = false;
   const end = () => {

@@ -1,4 +1,4 @@
-// Which safeguards of the door, of the load that it lets in and of the end of a process are noticed when they are gone?
+// Which safeguards of the door, of the load that it admits and of the end of a process are noticed when they are gone?
 
 import type { Mutant } from '../../../mutants/mutant.ts';
 
@@ -315,7 +315,7 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/read-body.test.ts'],
   },
   {
-    name: 'load: fewer are let in while the event loop is late',
+    name: 'load: fewer are admitted while the event loop is late',
     file: 'gateway/admission/judge-load.ts',
     from: 'reading.busyShare >= busyShareMin',
     to: 'false',

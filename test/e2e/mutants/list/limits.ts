@@ -81,7 +81,7 @@ export const limits: readonly Mutant[] = [
     tests: [LIMITER, TWINS],
   },
   {
-    name: 'what was let in by another limit does not settle as if that still held',
+    name: 'what was admitted by another limit does not settle as if that still held',
     file: 'gateway/limits/level.ts',
     from: 'const today = this.limit === 0 ? limit : this.limit;',
     to: 'const today = limit;',
@@ -95,7 +95,7 @@ export const limits: readonly Mutant[] = [
     tests: [LIMITER],
   },
   {
-    name: 'what is under way keeps its place',
+    name: 'what is in progress keeps its place',
     file: 'gateway/limits/limiter.ts',
     from: 'for (const { key } of seats) places.push({ key, id });',
     to: '',
@@ -410,7 +410,7 @@ export const limits: readonly Mutant[] = [
     tests: [IN_STORE],
   },
   {
-    name: 'the store sets aside what requests under way may cost',
+    name: 'the store sets aside what requests in flight may cost',
     file: 'gateway/limits/scripts.ts',
     from: 'if others > 0 and judged + others + budget.amount > budget.limit then granted = 0 end',
     to: '',

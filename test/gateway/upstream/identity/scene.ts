@@ -39,7 +39,7 @@ export function openScene({ target, seats, environment = {} }: SceneOptions) {
       while (credential.renewAtMs === Number.POSITIVE_INFINITY) await credential.renew().catch(() => {});
     },
     report: () => credentials.report(),
-    /** The exchange that is under way, or one that begins now; undefined: it failed. */
+    /** The exchange that is in progress, or one that begins now; undefined: it failed. */
     exchanged: () => credential.renew().catch(() => undefined),
     async [Symbol.asyncDispose]() {
       credentials.close();
