@@ -10,6 +10,7 @@ import { TableHolder } from '../gateway/table/holder.ts';
 import { offerTable } from '../gateway/table/sources/memory.ts';
 import { keepYoung } from '../ledger/keep.ts';
 import { type Simulator, startSimulator } from '../simulator/server.ts';
+import { openAnswering } from './answering.ts';
 import { openObjects } from './dashboard/objects.ts';
 import { type BuildPages, ensurePages } from './dashboard/pages.ts';
 import type { LocalDashboard } from './dashboard/start.ts';
@@ -189,7 +190,7 @@ export async function startLocal(
     const all = overlayManifests(folder, environment);
     // A real provider first, if the environment has one: its models are what people came for.
     const order = [...environment.modelRoutes, ...all.modelRoutes].map(({ spec }) => modelOf(spec));
-    const example = findExample(view, first.keys, order);
+    const example = await findExample(view, first.keys, order, openAnswering(view, systemClock));
     const snippetsFile = join(stateFolder, 'snippets.txt');
     if (example !== undefined) await writeSnippets(snippetsFile, { ...example, url: gateway.url, baseUrl });
     print(

@@ -125,7 +125,8 @@ describe('a provider of the environment', () => {
 
   test('whose listing is slow does not keep the others waiting, and is added when it comes', async () => {
     const vendor = await startVendor(['gpt-one']);
-    vendor.script('/v1/models', 'delay=2500');
+    // Longer than a start waits for it, by more than everything else of a start.
+    vendor.script('/v1/models', 'delay=3500');
     const rig = await start({ apiKey: key, baseUrl: `${vendor.url}/v1` });
     expect(rig.printed[0]).toContain('Penstock serves 2 models');
     expect(await rig.next(/^openai/)).toMatch(/^openai: 1 model/);

@@ -121,6 +121,31 @@ describe('the first start', () => {
   });
 });
 
+describe('the printed snippets', () => {
+  test('name a model that answers, not the first one if its provider is down', async () => {
+    const rig = await start({
+      async prepare(made, { port }) {
+        await copyQuickstart(made, port);
+        await made.edit('routes.yaml', 'name: second }', 'name: first }');
+        // Nothing listens there.
+        await made.edit('provider.yaml', `baseURL: http://127.0.0.1:${port}`, 'baseURL: http://127.0.0.1:1');
+        const own = `allowed-hosts: 127.0.0.1:${port}`;
+        await made.edit('provider.yaml', own, `${own},127.0.0.1:1`);
+      },
+    });
+    const welcome = rig.printed.at(-1) ?? '';
+    expect(welcome).toContain('models     penstock/small, penstock/failover\n');
+    expect(welcome).toContain('"model":"penstock/failover"');
+    expect((await rig.ask('penstock/failover')).status).toBe(200);
+    expect((await rig.ask('penstock/small')).status).toBe(502);
+  });
+
+  test('name the first model where none answers', async () => {
+    const rig = await start({ prepare: (made) => copyQuickstart(made, 1) });
+    expect(rig.printed.at(-1)).toContain('"model":"penstock/small"');
+  });
+});
+
 describe('the printed key', () => {
   test('is the same after a restart, and other people of the machine cannot read it', async () => {
     const first = await startLocalRig();
