@@ -116,7 +116,7 @@ describe('the order', () => {
     expect(building.asked).toEqual([]);
   });
 
-  test('the cache lies outside the checkout, by version, platform and what they are built from', () => {
+  test('the cache is outside of the checkout, by version, platform and sources', () => {
     const { os, arch } = hostPlatform();
     const below = (root: string) =>
       new RegExp(`^${root}/penstock/cluster/1\\.36\\.3-${os}-${arch}-[0-9a-f]{16}$`);
@@ -198,7 +198,7 @@ test('a process that waits for another says so, and ends with its run', async ()
   expect(lines).toEqual(['another process is preparing the programs; waiting for it']);
 });
 
-test('a lock whose holder has ended holds nobody up', async () => {
+test('a lock whose holder has ended delays nobody', async () => {
   const holder = await run('sh', ['-c', 'echo $$']);
   await writeFile(`${cacheFolder}.lock`, holder.stdout.trim());
   const programs = await findPrograms({ env, cacheFolder, sources: [source('after')] });

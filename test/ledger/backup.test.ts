@@ -94,7 +94,7 @@ async function contentsOf(store: LedgerStore) {
 }
 
 describe.each(kindNames)('of a ledger in %s', (from) => {
-  test.each(kindNames)('all that it knew is there again in %s, and it goes on', async (to) => {
+  test.each(kindNames)('everything is there again in %s, and the ledger goes on', async (to) => {
     const source = await make(from);
     // It goes on serving at the same time.
     await using parts = new AsyncDisposableStack();
@@ -121,20 +121,23 @@ describe.each(kindNames)('of a ledger in %s', (from) => {
   });
 });
 
-test.each(kindNames)('imported into an empty ledger in %s all is there, and twice is as once', async (to) => {
-  const source = await make('sqlite');
-  const served = await source.open();
-  await fill(served);
-  const before = await contentsOf(served);
-  await served.close();
-  const target = await make(to);
-  const doImport = () => importFile(source.place, target.store, target.open, day);
-  expect(await doImport()).toBeUndefined();
-  expect(await doImport()).toEqual({ added: 0, duplicates: 0, asides: 0, sumsFrom: undefined });
-  const store = await target.open();
-  expect(await contentsOf(store)).toEqual(before);
-  await store.close();
-});
+test.each(kindNames)(
+  'an import into an empty ledger in %s brings everything, and a second import nothing',
+  async (to) => {
+    const source = await make('sqlite');
+    const served = await source.open();
+    await fill(served);
+    const before = await contentsOf(served);
+    await served.close();
+    const target = await make(to);
+    const doImport = () => importFile(source.place, target.store, target.open, day);
+    expect(await doImport()).toBeUndefined();
+    expect(await doImport()).toEqual({ added: 0, duplicates: 0, asides: 0, sumsFrom: undefined });
+    const store = await target.open();
+    expect(await contentsOf(store)).toEqual(before);
+    await store.close();
+  },
+);
 
 test.each(kindNames)(
   'imported into a ledger in %s that has begun, each record is there once, also where a run broke off',
@@ -173,7 +176,7 @@ test.each(kindNames)(
   },
 );
 
-test('a file of other tables is refused, and named', async () => {
+test('a file of another version is refused, and named', async () => {
   const target = await make('sqlite');
   const source = await make('sqlite');
   await (await source.open()).close();

@@ -96,7 +96,7 @@ test.each([
   expect(readBudgets({ metadata: { namespace: 'a', name: 'b' }, spec })).toBeUndefined();
 });
 
-test('budgets of namespaces are read out of the table, those that block and those that warn', () => {
+test('budgets of namespaces are read from the table, blocking and warning ones', () => {
   const budget = (period: 'Day' | 'Month', limitMicrodollars: number) => ({ period, limitMicrodollars });
   const read = readTenantBudgets({
     tenantBudgets: [{ namespace: 'a', budgets: [budget('Month', 999_999_999_999_999)] }],
@@ -236,7 +236,7 @@ describe('over HTTP', () => {
     expect(await budgetsIn('?apiKey=team-b/idle')).toHaveLength(1);
   });
 
-  test('with the gateways that are ready it learns what can be spent beyond those that refuse, of a namespace too', async () => {
+  test('a question with the number of ready gateways gets the worst overshoot of blocking budgets, of a namespace too', async () => {
     const reported = async () => (await budgetsIn('?namespace=team-a')).map(({ atWorst }) => atWorst);
     for (const one of [undefined, { gateways: 0, hasStore: true }]) {
       fleet = one;
@@ -254,7 +254,7 @@ describe('over HTTP', () => {
     fleet = undefined;
   });
 
-  test('those that are used up, or near it, come alone and the nearest first', async () => {
+  test('used-up budgets, or those near it, can be listed alone, the nearest first', async () => {
     const used = async (query: string) =>
       (await budgetsIn(query)).map(({ apiKey, namespace, period }) => [apiKey ?? namespace, period]);
     expect(await used('?usedShare=0.25')).toEqual([
@@ -287,7 +287,7 @@ describe('over HTTP', () => {
     ]);
   });
 
-  test('of others, or of all, are refused without the right to get those ApiKeys', async () => {
+  test('of other namespaces, or of all, need the right to get those ApiKeys', async () => {
     for (const query of ['', '?namespace=team-b'])
       expect((await api.ask(`/v1/budgets${query}`, tokens.teamA)).status).toBe(403);
     expect((await api.ask('/v1/budgets?namespace=team-a', tokens.nothing)).status).toBe(403);
@@ -297,7 +297,7 @@ describe('over HTTP', () => {
     });
   });
 
-  test('one that is changed, or goes with its key, is reported as it is then', async () => {
+  test('that change, or are removed with their key, are listed as they are then', async () => {
     await applyKey('team-b', 'new', [{ period: 'Day', limit: '1' }]);
     await until(async () => (await budgetsIn('?apiKey=team-b/new'))[0]?.limitUsd === '1');
     await applyKey('team-b', 'new', [{ period: 'Day', limit: '2' }]);
@@ -306,7 +306,7 @@ describe('over HTTP', () => {
     await until(async () => (await budgetsIn('?apiKey=team-b/new')).length === 0);
   });
 
-  test('before they are known the answer is not an empty list; with namespaces named, only those are read', async () => {
+  test('before they are known the answer is an error; with named namespaces, only those are read', async () => {
     const unknown = await serveReadApi({
       store,
       access: { judge: async () => 'allowed' },

@@ -11,7 +11,7 @@ import { openRaw } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { noGateways, type ReadApi, serveReadApi } from './read-house.ts';
 
-test('of many questions at once some are asked to come back, and never those of gateways', async () => {
+test('of many questions at once some get Retry-After, and never those of gateways', async () => {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
   parts.defer(() => rm(folder, { recursive: true, force: true }));
@@ -48,7 +48,7 @@ test('of many questions at once some are asked to come back, and never those of 
   expect((await reader.ask('/v1/sums', 'anybody')).status).toBe(200);
 });
 
-describe('questions whose bodies do not come', () => {
+describe('questions whose bodies do not arrive', () => {
   const failures: unknown[] = [];
   let judged = 0;
 
@@ -101,7 +101,7 @@ describe('questions whose bodies do not come', () => {
     }
   });
 
-  test('hold no slot, whichever user asks; and go on once they arrive', async () => {
+  test('hold no slot, of any user, and continue after the body arrives', async () => {
     await using parts = new AsyncDisposableStack();
     const reader = await startReader(parts);
     const begun = [];
@@ -118,7 +118,7 @@ describe('questions whose bodies do not come', () => {
     first?.close();
   });
 
-  test('get an error after their time, and do not count as a failure of the ledger', async () => {
+  test('get an error after their time, and do not count as an error of the ledger', async () => {
     await using parts = new AsyncDisposableStack();
     const reader = await startReader(parts, 100);
     const { answer, closed } = await begin(reader, 'anybody');

@@ -78,7 +78,7 @@ function both(
   return { seen: callerStatus(records), answered: answered.status, codes: records.map((one) => one.failure) };
 }
 
-test('a request that failed has the status that its caller was answered, whatever failed, and in whatever order', () => {
+test('a request that failed has the status that its caller got, whatever failed, and in any order', () => {
   let compared = 0;
   for (const dialect of dialects)
     for (const isOwn of [true, false])
@@ -95,7 +95,7 @@ test('a request that failed has the status that its caller was answered, whateve
   expect(compared).toBeGreaterThan(5_000);
 });
 
-test('an answer is a 200, also one that broke off; of a caller that left before it nothing is known', () => {
+test('an answer is a 200, also one that broke off; for a client that disconnected first the status is unknown', () => {
   const record = makeRecord();
   expect(callerStatus([{ ...record, outcome: 'answered' }])).toBe(200);
   expect(callerStatus([{ ...record, outcome: 'broken-off', failure: 'truncated' }])).toBe(200);
@@ -105,7 +105,7 @@ test('an answer is a 200, also one that broke off; of a caller that left before 
   expect(callerStatus([])).toBeUndefined();
 });
 
-test('each failure has words that follow the name of an upstream, and one of a newer gateway has its code', () => {
+test('each failure has a text that follows the name of an upstream, and one of a newer gateway has its code', () => {
   for (const failure of failures) expect(failureWords(failureCode(failure), undefined)).not.toContain('(');
   expect(failureWords('status_500', undefined)).toBe('answered HTTP 500');
   expect(failureWords('unusable', 'it has no choices')).toBe(

@@ -53,7 +53,7 @@ describe.each(kindNames)('a clock that is ahead in %s', (kind) => {
     return odd;
   }
 
-  test('takes no record and no cursor that was to stay, and learns of', async () => {
+  test('deletes no record and no cursor that should stay, and logs that', async () => {
     await take(today, 100, 80, 1);
     expect(await keepOnce(today + 1_000 * dayMs)).toEqual([
       expect.stringContaining('the youngest record is of 2026-11-21, and the clock says 2029-08-18'),
@@ -64,7 +64,7 @@ describe.each(kindNames)('a clock that is ahead in %s', (kind) => {
     expect(await take(today, 0)).toMatchObject({ added: 1, asides: 0 });
   });
 
-  test('leaves no mark that turns records away: one of a day that is yet to come is not believed, and said again', async () => {
+  test('rejects no later records: a day in the future is not used as a mark, and is logged again', async () => {
     await take(today, 1);
     await store.purge({ before: '2029-08-18', silentSinceMs: 0, nowMs: today + 1_000 * dayMs });
     expect(await kept()).toBe(0);

@@ -73,7 +73,7 @@ test('export as CloudEvents gives batches that say which event is which', async 
   });
 });
 
-test('exported events have the source of those that are sent, so that anyone who got both knows them again', async () => {
+test('exported events have the source of sent events, so that a receiver of both recognises them', async () => {
   const [batch = ''] = (await print('export', '--format', 'cloudevents', ...november)).split('\n');
   const sources = z.array(z.object({ source: z.string() })).parse(JSON.parse(batch));
   expect(new Set(sources.map(({ source }) => source))).toEqual(
@@ -81,7 +81,7 @@ test('exported events have the source of those that are sent, so that anyone who
   );
 });
 
-test('export as FOCUS gives a row for each day and way of use, of which the costs are exact', async () => {
+test('export as FOCUS has a row for each day and kind of use, with exact costs', async () => {
   const [head = '', ...rows] = (await print('export', '--format', 'focus', ...november))
     .trimEnd()
     .split('\r\n');
@@ -116,7 +116,7 @@ test('export as FOCUS gives a row for each day and way of use, of which the cost
     expect(cell(rows[0], name) ?? '', name).not.toBe('');
 });
 
-test('export as FOCUS calls first attempts what they are: the row that a tenant pays after a failover has none, and all rows together one', async () => {
+test("export as FOCUS counts first attempts: the tenant's row after a failover has none, and all rows together have one", async () => {
   const store = await openStore();
   const spent = { namespace: 'b', apiKey: 'b/k', startedAt: '2026-11-03T00:00:00.000Z' };
   const failed = makeEntry({ ...spent, id: 'e.1', outcome: 'failed', payer: 'platform', provider: 'p/a' });
@@ -135,7 +135,7 @@ test('export as FOCUS calls first attempts what they are: the row that a tenant 
   expect(head).not.toContain('x_Requests');
 });
 
-test('export as FOCUS charges no namespace for attempts that the platform pays', async () => {
+test('export as FOCUS charges no namespace for attempts paid by the platform', async () => {
   const store = await openStore();
   const spent = { namespace: 'b', apiKey: 'b/k', startedAt: '2026-11-03T00:00:00.000Z' };
   const failed = makeEntry({ ...spent, id: 'e.1', outcome: 'failed', payer: 'platform', costPicodollars: 7 });
@@ -175,7 +175,7 @@ test('rerate prints what the period cost, what it would have cost, and the diffe
   expect((await print('export', '--format', 'jsonl', ...november)).trimEnd().split('\n')).toHaveLength(3);
 });
 
-test('rerate adds up what tenants pay, and what others pay only where they are asked for', async () => {
+test('rerate adds up what tenants pay, and what others pay only if asked to', async () => {
   const store = await openStore();
   const spent = { startedAt: '2026-11-03T00:00:00.000Z', model: 'm' };
   const wasted = { ...spent, outcome: 'failed', payer: 'platform' } as const;
@@ -219,11 +219,11 @@ test.each([
   [['rerate', ...november, '--payer', 'me'], /--payer: must be tenant, platform or own-key/],
   [['rerate', ...november], /--prices: must name a file/],
   [['rerate', '--prices', 'nowhere.json', ...november], /ENOENT.*nowhere\.json/],
-])('%j is refused, with the way out', async (words, message) => {
+])('%j is refused, with the remedy', async (words, message) => {
   await expect(print(...words)).rejects.toThrow(message);
 });
 
-test('rerate says from when on the records are there that it has added up', async () => {
+test('rerate says from when on it has records', async () => {
   const prices = join(folder, 'prices.json');
   await writeFile(prices, '{"small": {"inputPerMillion": "1", "outputPerMillion": "2"}}');
   const rerate = (...more: string[]) => print('rerate', '--prices', prices, ...november, ...more);
@@ -237,7 +237,7 @@ test('rerate says from when on the records are there that it has added up', asyn
   expect(await rerate('--from', '2026-11-02')).not.toContain('may have gone');
 });
 
-test('backup writes a file of the moment and keeps the newest, restore and import say what became of it', async () => {
+test('backup writes a file of the moment and keeps the newest, restore and import report their result', async () => {
   const backups = join(folder, 'backups');
   await mkdir(backups);
   for (const name of ['ledger-20261129T000000Z.sqlite', 'ledger-20261130T000000Z.sqlite', 'mine.sqlite'])
@@ -262,6 +262,6 @@ test.each([
   [['backup', '--to', 'x', '--keep', '0'], /--keep: must be a number of backups from 1 to 9999/],
   [['restore'], /--from: must name a file/],
   [['import', '--from', '/nowhere/ledger.sqlite'], /^\/nowhere\/ledger\.sqlite: /],
-])('%j is refused with what is wrong', async (words, reason) => {
+])('%j is refused with the reason', async (words, reason) => {
   await expect(print(...words)).rejects.toThrow(reason);
 });

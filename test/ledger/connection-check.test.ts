@@ -104,7 +104,7 @@ test.each(['creates', 'patches'] as const)(
   },
 );
 
-test('all others are refused, and no connection is made for them', async () => {
+test('all others are refused, and no connection is made', async () => {
   const dialled = wall.connections().opened;
   for (const [as, status, more] of [
     [undefined, 401, {}],
@@ -130,7 +130,7 @@ test('a namespace gets twenty a minute', async () => {
   expect((await ask(question, tokens.creates)).status).toBe(200);
 });
 
-test('a question that is wrong is refused without a word of its key', async () => {
+test('a wrong question is refused without its key in the error', async () => {
   for (const body of [
     '{',
     { namespace: 'team-a' },

@@ -53,7 +53,7 @@ test('days before the kept ones go, at the start and every hour, also after an h
   expect([failed, purged.slice(0, 2)]).toEqual([['the disk is full'], [1, 3]]);
 });
 
-test('with nothing to go, cursors of journals that have gone are still forgotten', async () => {
+test('without old days, cursors of deleted journals are still removed', async () => {
   const { purges } = keep({ retentionDays: 0, sink: 'events' });
   await until(async () => purges.length === 1);
   expect(purges[0]).toEqual({

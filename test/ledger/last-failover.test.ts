@@ -48,7 +48,7 @@ afterAll(() => started.disposeAsync());
 const lastFailover = async (query: string) =>
   (await reader.ask(`/v1/health?${query}`, 'anybody')).body.lastFailover;
 
-test('of a route, the last request that a further attempt answered is reported, with all that was tried for it', async () => {
+test('for a route, the last request that a further attempt answered is reported, with all of its attempts', async () => {
   const attempts = [
     { target: 'main', outcome: 'failed', failure: 'status_500', cause: 'answered HTTP 500' },
     {
@@ -67,7 +67,7 @@ test('of a route, the last request that a further attempt answered is reported, 
   });
 });
 
-test('an answer to another call of the same request is no failover, nor are attempts of another call', async () => {
+test('an answer to another call of the same request is not a failover, nor are attempts of another call', async () => {
   expect(await lastFailover('route=platform/two')).toEqual({
     at: '2026-11-22T10:05:03.000Z',
     attempts: [
@@ -77,7 +77,7 @@ test('an answer to another call of the same request is no failover, nor are atte
   });
 });
 
-test('a tenant learns when, and of a route of somebody else not which targets it has', async () => {
+test('a tenant sees the time, and for a route of another namespace not the targets', async () => {
   expect(await lastFailover('route=platform/two&namespace=team-a')).toEqual({
     at: '2026-11-22T10:05:03.000Z',
   });

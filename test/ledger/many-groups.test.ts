@@ -40,7 +40,7 @@ test.each([
   ['/v1/models', 'rows', { model: 'm-2050' }],
   ['/v1/health', 'health', { provider: 'platform/p', upstreamModel: 'u-2050' }],
   ['/v1/health?namespace=team', 'health', { route: 'team/r-2050' }],
-])('%s tells how the attempts of each ended', async (path, list, name) => {
+])('%s has the ends of the attempts of each', async (path, list, name) => {
   const rowsOf = async (page: string): Promise<{ outcomes: unknown }[]> => {
     const { body } = await reader.ask(`${path}${path.includes('?') ? '&' : '?'}${page}`, 'anybody');
     expect(body.error).toBeUndefined();

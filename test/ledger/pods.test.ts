@@ -18,7 +18,7 @@ const labels = { 'app.kubernetes.io/component': 'gateway' };
 let watch: PodWatch | undefined;
 afterEach(() => watch?.close());
 
-test('a pod is asked as soon as it has an address, ready or not, until it has gone; the token is that of the pointer', async () => {
+test('a pod is asked from its first address until its deletion, ready or not; the token is that of the pointer', async () => {
   const place = await makeTableNamespace(plane().client);
   const { namespace } = place.pointer;
   const reported: (readonly JournalPod[])[] = [];

@@ -20,7 +20,7 @@ test.each([
   expect(usdOf(picodollars)).toBe(usd);
 });
 
-test('what is written as dollars is read as the same', () => {
+test('a text in dollars is read back unchanged', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 9_999_999n * 10n ** 12n }), (picodollars) => {
       expect(picodollarsOf(usdOf(picodollars))).toBe(picodollars);
@@ -32,7 +32,7 @@ test('what is written as dollars is read as the same', () => {
 });
 
 describe('other prices', () => {
-  test('give for every attempt what the gateway would have written, had they held', () => {
+  test('give each attempt the cost that the gateway would have written at those prices', () => {
     const count = fc.nat({ max: 2_000_000 });
     const usages: fc.Arbitrary<Usage> = fc.record({
       input: count,
@@ -114,7 +114,7 @@ describe('other prices', () => {
     ],
     ['{"m": {"inputPerMillion": 1, "outputPerMillion": "1"}}', /m\.inputPerMillion: must be dollars/],
     ['{"m": {"inputPerMillion": "1", "outputPerMillion": "1", "audio": "1"}}', /m: .*audio/],
-  ])('that are written as %s are refused, and named', (text, words) => {
+  ])('that are written as %s are refused with the reason', (text, words) => {
     expect(() => readPrices(text)).toThrow(words);
   });
 });

@@ -73,7 +73,7 @@ const stored = async (ledger = store): Promise<string[]> =>
   (await ledger.records({ after: 0, limit: 100_000 })).map(({ line }) => JSON.parse(line).id);
 const untilStored = (count: number) => until(async () => (await stored()).length === count);
 
-test('records come as they are written, from all pods, and full files that are stored leave the pods', async () => {
+test('records arrive as written, from all pods, and full files are deleted at the pods after they are stored', async () => {
   const [one, two] = [await pod('one'), await pod('two')];
   const { pulls, reported } = pull();
   pulls.setPods([one.pod, two.pod]);
@@ -124,7 +124,7 @@ test('another journal under the name of the pod is read from its oldest record o
   expect([reported.again, reported.failed]).toEqual([['gateway-one'], []]);
 });
 
-test('lines that are no record are put aside with their reason, lines of another kind are skipped, the rest is taken', async () => {
+test('lines that are not records are quarantined with their reason, lines of another kind are skipped, the rest is stored', async () => {
   const one = await pod('one');
   await one.writeRaw(
     [
@@ -152,7 +152,7 @@ test('lines that are no record are put aside with their reason, lines of another
   ]);
 });
 
-test('truncated records that an earlier gateway sends on are quarantined here', () => {
+test('truncated records from an earlier gateway are quarantined here', () => {
   const page = readPage(Buffer.from(`{"id":"cut\n${makeLine({ id: 'a' })}\n`));
   expect(page.asides).toEqual([{ line: '{"id":"cut', reason: 'it is not JSON' }]);
   expect(page.entries).toHaveLength(1);
@@ -190,7 +190,7 @@ test('of the full journals of many pods four pages are in memory at a time, the 
   expect(reported.failed).toEqual([]);
 });
 
-test('a pod that has no port yet is asked again until it answers; the token is asked for again each time', async () => {
+test('a pod without a port is asked again until it answers; the token is read again each time', async () => {
   const one = await pod('one');
   await one.write(record('a'));
   let known: string | undefined;
@@ -208,7 +208,7 @@ test('a pod that has no port yet is asked again until it answers; the token is a
   await until(async () => reported.recovered.length === 1);
 });
 
-describe('a pod that answers rubbish', () => {
+describe('a pod that sends garbage', () => {
   const line = `${makeLine({ id: 'r' })}\n`;
   const rubbish: [string, RequestListener, RegExp][] = [
     ['an error', (_, response) => response.writeHead(500).end('secret words'), /status 500/],
@@ -251,7 +251,7 @@ describe('a pod that answers rubbish', () => {
     expect(pulls.lags().find(({ pod: { uid } }) => uid === 'bad')?.failure).toMatch(reason);
   });
 
-  test('records without a new cursor are not taken again and again', async () => {
+  test('records without a new cursor are not stored again and again', async () => {
     const answers = [
       { bytes: Buffer.from(line), cursor: 'c' },
       { bytes: Buffer.from(line), cursor: 'c' },
@@ -305,7 +305,7 @@ const noReport: PullReport = {
   recovered() {},
 };
 
-test('any crash, before or after a page is stored, and any page that comes twice, give each record once', async () => {
+test('any crash, before or after a page is stored, and any repeated page, give each record once', async () => {
   const fault = fc.constantFrom('none', 'none', 'before', 'after', 'restart', 'lost-cursor');
   const plan = fc.record({
     faults: fc.array(fault, { maxLength: 25 }),

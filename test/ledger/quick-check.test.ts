@@ -40,11 +40,11 @@ const kinds: readonly [string, ZodType, readonly object[]][] = [
   ],
 ];
 
-test.each(kinds)('%s that is as it should be needs no more than the quick check', (_, schema, values) => {
+test.each(kinds)('a valid %s needs no more than the quick check', (_, schema, values) => {
   for (const value of values) expect(quickCheck(schema)({ ...value, crc: '0' })).toBe(true);
 });
 
-test.each(kinds)('%s that the quick check accepts is what the schema makes of it', (_, schema, values) => {
+test.each(kinds)('a %s that the quick check accepts equals the result of the schema', (_, schema, values) => {
   const isValid = quickCheck(schema);
   const odd = fc.oneof(
     fc.constantFrom(...['', 'a', 'x'.repeat(401), at, '2026-13-01T00:00:00Z', `${at}+1`, null, true, [], {}]),

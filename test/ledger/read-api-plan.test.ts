@@ -96,7 +96,7 @@ test('a user who may get all ApiKeys gets the provider names too', async () => {
   ]);
 });
 
-test('a catalog is of the models of the key', async () => {
+test('a catalog has the models of the key', async () => {
   const { status, body } = await ask('/v1/catalog', { namespace: 'team-a' }, tokens.teamA);
   expect([status, body]).toMatchObject([200, { models: [{ id: 'm', own: false, dialects: { chat: {} } }] }]);
   const { body: none } = await ask('/v1/catalog', { namespace: 'team-b' }, tokens.all);
@@ -119,7 +119,7 @@ describe.each(['/v1/plan', '/v1/catalog'])('%s', (path) => {
       expect((await ask(path, { ...question, ...more }, as)).status).toBe(status);
   });
 
-  test('is asked with POST, and with what it understands', async () => {
+  test('needs POST, and a valid question', async () => {
     const { status, headers } = await reader.ask(path, tokens.teamA);
     expect([status, headers.allow]).toEqual([405, 'POST']);
     for (const [body, code, message] of [
@@ -161,6 +161,6 @@ test('a gateway that is silent is waited for five seconds', async () => {
   await silent.close();
 });
 
-test('nothing was sent, and nothing failed on our side', () => {
+test('nothing was sent, and no error was internal', () => {
   expect([wall.calls, failures]).toEqual([[], []]);
 });

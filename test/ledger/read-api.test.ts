@@ -109,7 +109,7 @@ describe('sums', () => {
     expect((await ask('/v1/sums?namespace=team-a', `${tokens.teamA} more`)).status).toBe(401);
   });
 
-  test('of another namespace, or of all, they are not for them', async () => {
+  test('of another namespace, or of all, are refused', async () => {
     for (const query of ['?namespace=team-b', '', '?namespace=nowhere']) {
       const { status, body } = await ask(`/v1/sums${query}`, tokens.teamA);
       expect([status, body.error]).toEqual([
@@ -144,7 +144,7 @@ describe('sums', () => {
   });
 });
 
-test('series are by day or hour, with whatever else is asked for', async () => {
+test('series are by day or hour, with all other parameters', async () => {
   const days = rowsOf(await ask('/v1/series?namespace=team-a', tokens.teamA));
   expect(days.map(({ day, attempts }) => [day, attempts])).toEqual([
     ['2026-11-20', 1],
@@ -159,7 +159,7 @@ test('series are by day or hour, with whatever else is asked for', async () => {
   ]);
 });
 
-test('requests tell how they ended and how long the first words took, by day or hour, with the rights of all else', async () => {
+test('requests show how they ended and the time to first content, by day or hour, with the same rights', async () => {
   const { status, body } = await ask('/v1/requests?namespace=team-a', tokens.teamA);
   const ended = (answered: number, failed: number) => ({
     outcomes: { answered, failed, refused: 0, 'broken-off': 0, cancelled: 0, interrupted: 0 },
@@ -203,7 +203,7 @@ test('requests are reported from the first day on whose records are kept, and th
   await other.close();
 });
 
-test('keys tell what they spent in this day, week and month, and when they were used last', async () => {
+test('keys show their spend in this day, week and month, and their last use', async () => {
   const { body } = await ask('/v1/keys?namespace=team-a', tokens.teamA);
   expect(body.keys).toEqual([
     {
@@ -221,7 +221,7 @@ test('keys tell what they spent in this day, week and month, and when they were 
   ]);
 });
 
-test('costs are of all keys that were used since, in short', async () => {
+test('costs list all keys in use, in short rows', async () => {
   const columns = ['apiKey', 'lastUsedMs', 'dayUsd', 'weekUsd', 'monthUsd', 'totalUsd'];
   const lastUsedMs = Date.parse('2026-11-22T10:30:00Z');
   const cent = '0.000000000001';
@@ -243,7 +243,7 @@ test('costs are of all keys that were used since, in short', async () => {
   expect((await ask('/v1/costs?from=2026-11-22T10:30:01Z', tokens.all)).body.rows).toEqual([]);
 });
 
-test('namespaces tell what all of their keys spent together', async () => {
+test('namespaces show the spend of all of their keys', async () => {
   const { body } = await ask('/v1/namespaces', tokens.all);
   expect(body).toMatchObject({
     isTruncated: false,
@@ -257,7 +257,7 @@ test('namespaces tell what all of their keys spent together', async () => {
   expect((await ask('/v1/namespaces', tokens.teamA)).status).toBe(403);
 });
 
-test('models tell how their attempts ended, and by which prices the last one was billed', async () => {
+test('models show how their attempts ended, and the price of the last one', async () => {
   const rows = rowsOf(await ask('/v1/models?namespace=team-a', tokens.teamA));
   expect(rows).toEqual([
     expect.objectContaining({
@@ -295,7 +295,7 @@ test.each([
   expect(whole.length).toBeGreaterThan(1);
 });
 
-test('first tokens are reported by provider and by route, of two hours at most', async () => {
+test('times to first content are by provider and by route, of two hours at most', async () => {
   const first = { answers: 1, p50: 20, p90: 20, p99: 20 };
   const within = (to: string) => `from=2026-11-22T09:30:00Z&to=2026-11-22T${to}:00Z`;
   const firstOf = async (query: string, token: string) =>
@@ -382,7 +382,7 @@ test.each<[string, RegExp]>([
   ['/v1/costs?to=2026-11-23', /^to: is no parameter of \/v1\/costs/],
   ['/v1/uses?by=apiKey', /^by: is no parameter of \/v1\/uses/],
   ['/v1/sums?payer=me', /^payer: must be tenant, platform or own-key/],
-])('%s is refused, and the parameter named', async (path, message) => {
+])('%s is refused, and the parameter is named', async (path, message) => {
   const { status, body } = await ask(path, tokens.all);
   expect([status, body.error]).toEqual([
     400,
@@ -397,7 +397,7 @@ test.each([
     ['/v1/namespaces', name] as const,
   ]),
   ['/v1/namespaces', 'apiKey'] as const,
-])('%s does not show what was spent of everything to anyone who asks by %s', async (path, given) => {
+])('%s does not show the total to a question by %s', async (path, given) => {
   const [name] = given.split('=');
   const { status, body } = await ask(`${path}?${given.includes('=') ? given : `${given}=x`}`, tokens.all);
   expect([status, body.error]).toMatchObject([
@@ -432,7 +432,7 @@ describe('the operator, which has the exchange token', () => {
     expect(asked).toEqual([]);
   });
 
-  test('hears of the namespaces too, of all that tenants pay, and which ledger it is that answers', async () => {
+  test('gets the namespaces too, with all that tenants pay, and the id of the ledger', async () => {
     const answer = spendReportSchema.parse((await ask(SPEND_PATH, exchangeToken)).body);
     expect(answer.namespaces.map(({ namespace, total }) => [namespace, total.costPicodollars])).toEqual([
       ['team-a', '1000000000000'],
@@ -450,7 +450,7 @@ describe('the operator, which has the exchange token', () => {
     expect(second?.body.namespaces).toMatchObject([{ namespace: 'team-b' }]);
   });
 
-  test('is the only one that does', async () => {
+  test('is the only caller of that', async () => {
     for (const token of [undefined, tokens.all, `${exchangeToken}x`])
       expect((await ask(SPEND_PATH, token)).status).toBe(401);
     expect((await ask(`${SPEND_PATH}?after=-1`, exchangeToken)).status).toBe(400);
@@ -459,6 +459,6 @@ describe('the operator, which has the exchange token', () => {
   });
 });
 
-test('nothing failed on our side', () => {
+test('no error was internal', () => {
   expect(failures).toEqual([]);
 });

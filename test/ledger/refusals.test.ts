@@ -95,7 +95,7 @@ async function answerOf(path: string, token = 'all'): Promise<Refused> {
 const sumTo = (count: number) => (count * (count + 1)) / 2;
 
 describe('/v1/refusals', () => {
-  test('sums by anything, with the total, and leaves out names that are not known', async () => {
+  test('sums by any parameters, with the total, and leaves out unknown names', async () => {
     const whole = await answerOf('/v1/refusals');
     expect(whole).toMatchObject({
       total: { refused: 3 * sumTo(60) + 1_000_003 },
@@ -116,7 +116,7 @@ describe('/v1/refusals', () => {
     expect(some.rows.reduce((sum, { refused }) => sum + refused, 0)).toBe(some.total.refused);
   });
 
-  test('goes over time by interval, page by page', async () => {
+  test('gives a series by interval, page by page', async () => {
     const path = '/v1/refusals?namespace=team-a&interval=hour&by=code&from=2026-11-22&to=2026-11-23';
     const whole = await answerOf(path);
     expect(Object.keys(whole.rows[0] ?? {})).toEqual(['hour', 'code', 'refused']);
@@ -142,7 +142,7 @@ describe('/v1/refusals', () => {
 });
 
 describe('sums and series', () => {
-  test('say how often each group was refused, where it can be refused', async () => {
+  test('have the number of refusals of each group, where refusals have such groups', async () => {
     const period = 'from=2026-11-20&to=2026-11-23';
     const { rows } = await answerOf(`/v1/sums?${period}&by=apiKey&namespace=team-a`);
     const { total } = await answerOf(`/v1/refusals?${period}&apiKey=team-a/key-0`);
@@ -176,7 +176,7 @@ describe('sums and series', () => {
   });
 });
 
-test('a tenant never sees a refusal of another one, or of an unknown key, whatever is asked', async () => {
+test('a tenant never sees a refusal of another one, or of an unknown key, with any parameters', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const ask = async (path: string, token: string): Promise<{ status: number; body: string }> => {
     const sent = openRequest({

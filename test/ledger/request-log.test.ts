@@ -133,7 +133,7 @@ const ask = async (query: string) => await reader.ask(`/v1/request-log?${query}`
 const requestsOf = (body: Record<string, unknown>) =>
   (body.rows as { readonly request: string }[]).map(({ request }) => request);
 
-test('a row is a request: what its caller saw, who served it, and what all its attempts cost', async () => {
+test('a row is a request: the status of its caller, its provider, and the cost of all attempts', async () => {
   const { status, body } = await ask('outcome=answered');
   expect([status, body]).toEqual([
     200,
@@ -172,7 +172,7 @@ test('a row is a request: what its caller saw, who served it, and what all its a
   ]);
 });
 
-test('a request at provisioned capacity says that, beside its cost of 0', async () => {
+test('a request at provisioned capacity is marked, beside its cost of 0', async () => {
   const { body } = await ask('request=req_5');
   const paid = { costUsd: '0', isProvisioned: true };
   expect(body).toMatchObject({ rows: [paid], attempts: [paid] });
@@ -207,7 +207,7 @@ test('a request is found by the id of its response, with each attempt and its ca
   expect((await ask('request=req_1&namespace=team-b')).body.rows).toEqual([]);
 });
 
-test('a request that the gateway refused is a row too, and those that were only counted are a number', async () => {
+test('a request that the gateway refused is a row too, and refusals without rows are a number', async () => {
   const { body } = await ask('outcome=refused&apiKey=team-a/ci');
   expect(body).toEqual({
     from: '2026-10-24',
@@ -234,13 +234,13 @@ test('a request that the gateway refused is a row too, and those that were only 
   expect(requestsOf((await ask('code=unusable')).body)).toEqual(['req_2']);
 });
 
-test('those that were only counted are counted over the whole minutes that a question touches', async () => {
+test('refusals without rows are counted over the whole minutes of a question', async () => {
   const { body } = await ask('from=2026-11-22T11:10:07Z&to=2026-11-22T11:10:09Z&apiKey=team-a/ci');
   expect([body.rows, body.refusedWithoutRow]).toEqual([[], 30]);
   expect((await ask('from=2026-11-22T11:11:00Z&to=2026-11-22T11:39:59Z')).body.refusedWithoutRow).toBe(0);
 });
 
-test('the number of those without a row is left out where very many have one', async () => {
+test('the number of refusals without rows is left out if very many have one', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
   started.defer(() => rm(folder, { recursive: true, force: true }));
   const store = started.adopt(await openSqliteStore(join(folder, 'ledger.sqlite')), (one) => one.close());
@@ -298,7 +298,7 @@ test('errors are failed or unavailable requests, without refused ones', async ()
   expect(await asked('outcome=refused')).toEqual([['req_6', 'req_5'], 9]);
 });
 
-test('failures come first where that is asked for, and pages go on into the others', async () => {
+test('failures come first on request, and pages continue with the others', async () => {
   expect(requestsOf((await ask('')).body)).toEqual(['req_4', 'req_2', 'req_3', 'req_1']);
   for (const order of ['newest', 'failures'])
     for (const limit of [1, 2, 3, 4, 5]) {
@@ -338,7 +338,7 @@ test.each([
   ['by=model', 'by: is no parameter of /v1/request-log'],
   ['request=a&request=b', 'request: is given more than once'],
   ['weather=1', 'weather: is no parameter of this question'],
-])('the question %s is refused with what is wrong', async (query, message) => {
+])('the question %s is refused with the reason', async (query, message) => {
   const { status, body } = await ask(query);
   expect([status, body.error]).toEqual([400, expect.objectContaining({ message })]);
 });

@@ -60,25 +60,25 @@ test.each([
   ['status_500', 'failed'],
   ['timeout_first_event', 'failed'],
   ['', 'failed'],
-])('a last attempt that ended by %j is a request that was %s', (failure, wanted) => {
+])('a last attempt that ended with %j is a request that was %s', (failure, wanted) => {
   const { total } = requestsAnswer('day', requests({ mon: 1 }), [end('mon', 'failed', 1, failure)], []);
   expect(total.outcomes).toMatchObject({ answered: 0, [wanted]: 1 });
 });
 
-test('records that come in between two questions make no number negative, and no rate above one', () => {
+test('records that arrive between two questions make no number negative, and no rate above one', () => {
   const { total } = requestsAnswer('day', requests({ mon: 1 }), [end('mon', 'failed', 2)], []);
   expect(total).toMatchObject({ outcomes: { answered: 0, failed: 2 }, errorRate: 1 });
 });
 
-test('without a request there is no rate to be afraid of', () => {
+test('without a request there is no rate', () => {
   expect(requestsAnswer('hour', [], [], [])).toMatchObject({
     total: { requests: 0, errorRate: 0 },
     rows: [],
   });
 });
 
-describe('the first words', () => {
-  test('of an interval without a stream are not reported, those of all are reported over all of them', () => {
+describe('the times to first content', () => {
+  test('of an interval without a stream are left out, those of all are over the whole period', () => {
     const { total, rows } = requestsAnswer(
       'day',
       requests({ mon: 1, tue: 1 }),
@@ -90,7 +90,7 @@ describe('the first words', () => {
     expect(requestsAnswer('day', requests({ mon: 1 }), [], []).rows[0]).not.toHaveProperty('firstContentMs');
   });
 
-  test('came within a percentile for just as many as it says', () => {
+  test('within a percentile are exactly as many as it says', () => {
     const times = fc.array(fc.nat({ max: 50 }), { minLength: 1, maxLength: 200 });
     fc.assert(
       fc.property(times, (all) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Semaphore } from '../../ledger/semaphore.ts';
 
-test('as many go on at once as there are permits, the others in the order in which they asked', async () => {
+test('as many run at once as there are permits, the others in the order of their requests', async () => {
   const semaphore = new Semaphore(2);
   const [one, two, three, four] = [semaphore.open(), semaphore.open(), semaphore.open(), semaphore.open()];
   const seen: string[] = [];
@@ -17,7 +17,7 @@ test('as many go on at once as there are permits, the others in the order in whi
   expect(seen).toEqual(['three', 'four']);
 });
 
-test('one that gives up its wait leaves its turn to the next, and a permit that was never acquired gives nothing back', async () => {
+test('a cancelled wait leaves its turn to the next, and gives no permit back', async () => {
   const semaphore = new Semaphore(1);
   const [one, two, three, idle] = [semaphore.open(), semaphore.open(), semaphore.open(), semaphore.open()];
   await one.acquire();
@@ -39,7 +39,7 @@ test('one that gives up its wait leaves its turn to the next, and a permit that 
   expect(isFree).toBe(true);
 });
 
-test('work that fails gives its permit back', async () => {
+test('work that fails returns its permit', async () => {
   const semaphore = new Semaphore(1);
   const broken = semaphore.run(() => Promise.reject(new Error('broken')));
   const next = semaphore.run(() => Promise.resolve('next'));

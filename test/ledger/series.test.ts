@@ -70,7 +70,7 @@ describe.each(['from=2026-11-17&to=2026-11-23&interval=day', 'from=2026-11-21&to
       });
     });
 
-    test('with all others comes to all that there is, in every interval', async () => {
+    test('with all others add up to the total, in every interval', async () => {
       const start = stretch.endsWith('day') ? 'day' : 'hour';
       const rows = await rowsOf(`${stretch}&by=apiKey&top=3`);
       const all = await rowsOf(stretch);
@@ -85,14 +85,14 @@ describe.each(['from=2026-11-17&to=2026-11-23&interval=day', 'from=2026-11-21&to
   },
 );
 
-test('where there are no more groups than are asked for, nothing is left', async () => {
+test('with as many groups as asked for, there is no rest', async () => {
   const rows = await rowsOf('by=namespace&top=50');
   expect(new Set(rows.map(({ namespace }) => namespace)).size).toBe(4);
   expect(rows.filter(({ isRest }) => isRest)).toEqual([]);
   expect(await rowsOf('by=namespace&top=5&model=nobody')).toEqual([]);
 });
 
-test('pages of it go on where the one before ended', async () => {
+test('pages of it continue after the one before', async () => {
   const path = '/v1/series?by=apiKey&top=3&limit=5';
   const { body: first } = await reader.ask(path, 'anybody');
   const { body: second } = await reader.ask(`${path}&offset=${first.next}`, 'anybody');

@@ -23,14 +23,14 @@ test('with only the required settings, records stay in a file for ninety days, a
   );
 });
 
-test('that gateways share a store is said as it is to the operator', () => {
+test('a store that gateways share is reported to the operator as set', () => {
   expect(readSettings({ ...needed, PENSTOCK_LIMITS_IN_STORE: 'true' }).hasLimitStore).toBe(true);
   expect(() => readSettings({ ...needed, PENSTOCK_LIMITS_IN_STORE: 'yes' })).toThrow(
     'PENSTOCK_LIMITS_IN_STORE: must be true or false',
   );
 });
 
-test('all that is missing or wrong is named at once, and no value of it shown', () => {
+test('all errors are named at once, and no value is shown', () => {
   const read = () =>
     readSettings({
       PENSTOCK_LEDGER_URL: 'mysql://user:canary-word@host/db',
@@ -51,13 +51,13 @@ test('all that is missing or wrong is named at once, and no value of it shown', 
   expect(read).not.toThrow(/canary-word/);
 });
 
-test('a command needs to know where the ledger is, and nothing else', () => {
+test('a command needs the location of the ledger, and nothing else', () => {
   expect(readStorePlace({ PENSTOCK_LEDGER_FILE: 'x.sqlite' })).toEqual({ type: 'sqlite', path: 'x.sqlite' });
   const url = 'postgres://user:p%40ss@host:5432/db';
   expect(readStorePlace({ PENSTOCK_LEDGER_URL: url })).toEqual({ type: 'postgres', url });
 });
 
-test('of the whole environment, a command by hand needs to know no more than whose ledger it is, if that', () => {
+test('a command by hand needs at most the name of its ledger', () => {
   expect(readInstallation({})).toBeUndefined();
   expect(readInstallation({ PENSTOCK_NAMESPACE: 'penstock-system' })).toEqual({
     namespace: 'penstock-system',

@@ -102,7 +102,7 @@ test.each([
   'namespace=team-003&model=m&status=429&code=c',
   'namespace=team-003&status=429',
   'namespace=team-003&code=c',
-])('single refusals of %s are found and counted out of one index', async (filter) => {
+])('single refusals of %s are found and counted from one index', async (filter) => {
   steps.length = 0;
   await reader.ask(`/v1/request-log?outcome=refused&${filter}`, 'anybody');
   const found = steps.filter((step) => /ledger_refusals\b/.test(step) && !step.includes('(id=?)'));
@@ -120,7 +120,7 @@ test('questions without keys for whole hours or days are answered from the hourl
   }
 });
 
-test('sums of hours and days come to those of their minutes, whatever they are asked by', async () => {
+test('sums of hours and days equal those of their minutes, by any parameters', async () => {
   const stretch = { from: '2026-11-20T05:00:00Z', to: '2026-11-21T05:00:00Z', limit: 10_000 };
   const questions: Omit<SumsQuery, 'from' | 'to' | 'limit'>[] = [
     { by: [] },
@@ -159,7 +159,7 @@ test('sums of hours and days come to those of their minutes, whatever they are a
   }
 });
 
-test('first words and ends of hours are those of their minutes', async () => {
+test('times and ends of hours equal those of their minutes', async () => {
   const stretch = { from: '2026-11-20T00:00:00Z', to: '2026-11-21T00:00:00Z', where: {} };
   const count = (
     rows: readonly { readonly ms?: number; readonly answers?: number; readonly requests?: number }[],

@@ -51,7 +51,7 @@ test('a plain call of penstock/batch is fetched as a stream, and answered by the
   expect(rig.upstream.calls().at(-1)?.body).toMatchObject({ stream: true });
 });
 
-test('a caller asks for it by header', async () => {
+test('a caller requests it by header', async () => {
   const seen = await askFor('penstock/small', { stream: true }, { 'x-penstock-delivery': 'assured' });
   expect([seen.status, seen.text.endsWith('data: [DONE]\n\n')]).toEqual([200, true]);
   expect((await askFor('penstock/small', {}, { 'x-penstock-delivery': 'whole' })).status).toBe(400);

@@ -97,7 +97,7 @@ describe('a good edit', () => {
     expect((await local.ask('penstock/small')).status).toBe(200);
   });
 
-  test('says what was added and removed, and where the key of a new ApiKey is', async () => {
+  test('logs added and removed objects, and the file of a new key', async () => {
     const local = await start();
     await local.write(
       'team.yaml',
@@ -112,7 +112,7 @@ describe('a good edit', () => {
     expect(await local.next(/^Live/)).toBe('Live: generation 3, 2 models. Removed ApiKey team-a/ci.');
   });
 
-  test('of nothing but a comment says nothing and changes nothing', async () => {
+  test('of a comment alone logs and changes nothing', async () => {
     const local = await start();
     await local.edit('routes.yaml', /^/, '# A comment\n');
     await local.edit('key.yaml', 'displayName: Quickstart', 'displayName: Renamed');
@@ -178,7 +178,7 @@ spec:
     expect((await local.ask('penstock/added')).status).toBe(200);
   });
 
-  test('a file that an editor empties and writes again, piece by piece, is taken once it is whole', async () => {
+  test('a file that an editor empties and writes again, piece by piece, is applied once it is complete', async () => {
     const local = await start();
     const path = join(local.manifests, 'routes.yaml');
     const whole = `${await readFile(path, 'utf8')}---\n${route('added')}`;
@@ -189,7 +189,7 @@ spec:
     expect((await local.ask('penstock/added')).status).toBe(200);
   });
 
-  test('objects that are not ours are left aside with a note, reported once, and hold nothing back', async () => {
+  test('objects of other kinds are ignored with one note, and block nothing', async () => {
     const local = await start();
     const foreign =
       'apiVersion: v1\nkind: Service\nmetadata: { name: settings }\nspec: { type: ClusterIP }\n';
@@ -203,7 +203,7 @@ spec:
     expect(await local.next(/./)).toMatch(/^Live: generation 3, 3 models\./);
   });
 
-  test('a ConfigMap with the authority of a Provider is read, and one that holds none is reported', async () => {
+  test('a ConfigMap with the authority of a Provider is read, and one without is reported', async () => {
     const local = await start();
     const configMap = (text: string) =>
       JSON.stringify({
@@ -258,7 +258,7 @@ spec:
     expect(await local.next(/./)).toMatch(/^Live: generation 2, 3 models\./);
   });
 
-  test('locks and half-written copies of editors are no manifests', async () => {
+  test('locks and half-written copies of editors are not manifests', async () => {
     const local = await start();
     await local.write('.#routes.yaml', 'not: [ yaml');
     await local.write('routes.yaml~', 'not: [ yaml');
@@ -267,7 +267,7 @@ spec:
     expect(await local.next(/./)).toMatch(/^Live: generation 2, 3 models\./);
   });
 
-  test('a namespace that is only used is there, and sees what is shared with all', async () => {
+  test('a namespace exists by its use, and sees what is shared with all', async () => {
     const local = await start();
     await local.write(
       'team.yaml',
@@ -460,14 +460,14 @@ describe('a bad edit', () => {
   );
 });
 
-describe('every fault is reported once, in words that fit a laptop', () => {
+describe('every error is reported once, with a message that fits a laptop', () => {
   /** The problems of an edit, without their places. */
   async function problemsOf(local: LocalRig): Promise<readonly string[]> {
     await local.next(/^Not applied/);
     return local.printed.flatMap((line) => /^problem {2}\S+: (.*)$/.exec(line)?.[1] ?? []);
   }
 
-  test('a Provider that is not accepted: one line about it, one about each route that has no other', async () => {
+  test('a Provider that is not accepted: one line about it, and one about each route without another', async () => {
     const local = await start();
     await local.edit('routes.yaml', /\n {4}- name: spare\n.*\n.*\n.*\n---/, '\n---');
     await local.next(/^Live/);
@@ -479,7 +479,7 @@ describe('every fault is reported once, in words that fit a laptop', () => {
     ]);
   });
 
-  test('a route whose targets are out for different reasons: one line', async () => {
+  test('a route whose targets fail for different reasons: one line', async () => {
     const local = await start();
     await local.edit('routes.yaml', 'providerRef: { name: first }', 'providerRef: { name: gone }');
     await local.next(/^Not applied/);
@@ -493,7 +493,7 @@ describe('every fault is reported once, in words that fit a laptop', () => {
   });
 });
 
-describe('what is wrong from the start', () => {
+describe('an object that is wrong from the start', () => {
   const wrong = `apiVersion: penstock.dev/v1alpha1
 kind: ModelRoute
 metadata: { name: wrong }
@@ -522,7 +522,7 @@ spec:
 });
 
 describe('the folder', () => {
-  test('may go and come back: the last good table serves at the same time, and edits are seen again', async () => {
+  test('may be removed and return: the last good table serves, and edits are noticed again', async () => {
     const local = await start();
     await rename(local.manifests, `${local.manifests}-away`);
     expect(await local.next(/^problem/)).toMatch(/^problem {2}The manifests folder '.*' does not exist\. /);
@@ -538,7 +538,7 @@ describe('the folder', () => {
     expect((await local.ask('penstock/tiny')).status).toBe(200);
   });
 
-  test('may be empty at the start; what is put into it is served', async () => {
+  test('may be empty at the start; added files are served', async () => {
     const local = await start({ prepare: () => Promise.resolve() });
     expect(local.printed.join('\n')).toContain('the manifests need a Provider, a ModelRoute and an ApiKey');
     expect(await local.models()).toEqual([]);
@@ -564,7 +564,7 @@ describe('time', () => {
     expect(models.map(({ created }) => created)).toEqual([createdAt, createdAt]);
   });
 
-  test('a key that ends stops working at its time, and it is said before and after', async () => {
+  test('a key that expires stops at its time, with a line before and after', async () => {
     const local = await start();
     const expiresAt = new Date(Date.now() + 1_500).toISOString();
     await local.edit('key.yaml', 'spec:', `spec:\n  expiresAt: "${expiresAt}"`);

@@ -111,22 +111,22 @@ test.each([
     { ...azure, ...app },
     'azure is not served: set AZURE_OPENAI_API_KEY, or AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET.',
   ],
-])('what is missing beside %o is said', async (environment, note) => {
+])('the missing variable beside %o is named', async (environment, note) => {
   expect(await foundIn(environment)).toMatchObject({ notes: [note], specs: [], models: [], secrets: [] });
 });
 
-test('access keys alone, which a shell may have for other things, are passed over', async () => {
+test('access keys alone, which a shell may have for other uses, are ignored', async () => {
   expect(await foundIn({ ...accessKeys, AWS_REGION: 'us-east-1' })).toMatchObject({ notes: [], specs: [] });
 });
 
-test('names that are no model ids are counted', async () => {
+test('names that are not model ids are counted', async () => {
   const names = { PENSTOCK_VERTEX_MODELS: 'claude-opus-5, ä' };
   const { models, notes } = await foundIn({ ...google, ...names });
   expect(models).toEqual(['vertex/claude-opus-5']);
   expect(notes).toEqual([expect.stringContaining('(1 left out: their names do not fit a model id)')]);
 });
 
-test('an address that cannot be one is said, and stops nothing else', async () => {
+test('an invalid address is reported, and stops nothing else', async () => {
   const wrong = {
     AZURE_OPENAI_ENDPOINT: 'res',
     AZURE_OPENAI_API_KEY: 'key',
@@ -163,7 +163,7 @@ describe('an API key of Bedrock alone', () => {
       ...more,
     });
 
-  test('serves the models of its region that write text, by their ids and profiles', async () => {
+  test('serves the text models of its region, by their ids and profiles', async () => {
     await using control = await startBedrockControl(listed);
     const { models, notes } = await found(control.url);
     expect(models).toEqual([
@@ -175,12 +175,12 @@ describe('an API key of Bedrock alone', () => {
     expect(notes).toEqual(['bedrock: 4 models of bedrock-runtime.us-east-1.amazonaws.com as bedrock/…']);
   });
 
-  test('is not asked where the models are named', async () => {
+  test('is not asked for models if they are named', async () => {
     const { models } = await found('http://127.0.0.1:9', { PENSTOCK_BEDROCK_MODELS: 'amazon.nova-pro-v1:0' });
     expect(models).toEqual(['bedrock/amazon.nova-pro-v1:0']);
   });
 
-  test('says why there is no list, and what to do', async () => {
+  test('says why there is no list, with the remedy', async () => {
     await using control = await startBedrockControl({ ...listed, key: 'another' });
     const name = 'Name them in PENSTOCK_BEDROCK_MODELS.';
     const { notes, models } = await found(control.url);

@@ -50,7 +50,7 @@ describe('a provider of the environment', () => {
     expect(rig.printed.join('\n')).not.toContain(key);
   });
 
-  test('needs no key where its address takes none', async () => {
+  test('needs no key if its address requires none', async () => {
     const vendor = await startSimulator({ models: ['local'] });
     stack.push(vendor);
     const rig = await start({ baseUrl: `${vendor.url}/v1` });
@@ -123,7 +123,7 @@ describe('a provider of the environment', () => {
     expect(await rig.next(/^Live|^Not applied/)).toMatch(/^Live/);
   });
 
-  test('whose listing is slow does not keep the others waiting, and is added when it comes', async () => {
+  test('with a slow listing does not delay the others, and is added when it arrives', async () => {
     const vendor = await startVendor(['gpt-one']);
     // Longer than a start waits for it, by more than everything else of a start.
     vendor.script('/v1/models', 'delay=3500');
@@ -170,7 +170,7 @@ describe('a listing that fails is a note, and the rest starts', () => {
     expect((await rig.ask('penstock/small')).status).toBe(200);
   });
 
-  test('a key that is not known there', async () => {
+  test('an unknown key', async () => {
     const vendor = await startVendor(['gpt-one']);
     const rig = await start({ apiKey: 'sk-wrong-secret', baseUrl: `${vendor.url}/v1` });
     const { host } = new URL(vendor.url);
@@ -217,7 +217,7 @@ describe('an address that is this gateway itself', () => {
     expect(isOwnAddress(new URL(url), url.startsWith('https') ? 443 : 80)).toBe(true);
   });
 
-  test('is refused with a sentence, and the gateway starts without it', async () => {
+  test('is refused with a message, and the gateway starts without it', async () => {
     const [port] = await freePorts(1);
     const rig = await start({ apiKey: key, baseUrl: `http://localhost:${port}/v1` }, { settings: { port } });
     expect(rig.printed[0]).toBe(

@@ -70,7 +70,7 @@ describe('a large file is read in time that grows with its length alone', () => 
   });
 });
 
-describe('a file with more in it than is read is named, with the line and the way out', () => {
+describe('a file above the limits is named, with the line and the remedy', () => {
   const excess =
     'holds more than 100000 names, values, marks and line ends and was not read; split it into several files';
 

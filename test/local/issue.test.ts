@@ -34,7 +34,7 @@ test('it has its own label beside the requested ones; requests for that label ar
   expect(await issue({ labels: { 'penstock.dev/api-key': 'another' } })).toBeUndefined();
 });
 
-test('a rotation is asked to do nothing here', async () => {
+test('a rotation is refused in local mode', async () => {
   const deployer = createDeployer({
     keyStore: { ...keyStore, keyFor: (_, prefix) => Promise.resolve(`${prefix}${'a'.repeat(49)}`) },
     wallMs: () => 0,

@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import { startLocal } from '../../local/start.ts';
 import { settingsFor, startLocalRig } from './rig.ts';
 
-test('every attempt is in the ledger when local mode has ended, and only once when it has run again', async () => {
+test('every attempt is in the ledger after local mode has ended, and only once after another run', async () => {
   const rig = await startLocalRig();
   try {
     for (let at = 0; at < 3; at++) expect((await rig.ask('penstock/small')).status).toBe(200);

@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => folders.remove());
 
-describe('a reading while a file is saved', () => {
+describe('reading a file that is being saved', () => {
   let path: string;
   let nowMs: number;
   let reader: ManifestReader;
@@ -91,7 +91,7 @@ describe('a reading while a file is saved', () => {
   test.each([
     ['empty', ''],
     ['nothing but comments', '# later\n---\n'],
-  ])('that stays %s is reported, and declares nothing', async (_what, content) => {
+  ])('that stays %s is reported, and has no objects', async (_what, content) => {
     await writeFile(path, content);
     await passSince(60);
     await reader.now();
@@ -110,7 +110,7 @@ describe('a reading while a file is saved', () => {
     expect((await reader.now()).notes).toEqual([]);
   });
 
-  test('that was empty from the beginning says nothing', async () => {
+  test('that was empty from the start is not reported', async () => {
     await writeFile(join(folders.manifests, 'empty.yaml'), '');
     const manifests = await reader.now();
     expect({ names: namesIn(manifests), notes: manifests.notes, lookedAgain }).toEqual({
@@ -120,7 +120,7 @@ describe('a reading while a file is saved', () => {
     });
   });
 
-  test('in many writes, over and over, never sees a part of it', async () => {
+  test('in many writes never sees a part of it', async () => {
     const whole = Array.from({ length: 40 }, (_, index) => one.replace('one', `n${index}`)).join('---\n');
     await writeFile(path, whole);
     const live = createManifestReader(folders.manifests, {

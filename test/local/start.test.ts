@@ -56,7 +56,7 @@ describe('the quickstart manifests', () => {
     expect([...manifests.problems, ...manifests.notes]).toEqual([]);
   });
 
-  test('are served without a problem, as they are said to be', async () => {
+  test('are served without a problem, as documented', async () => {
     const rig = await start();
     expect(rig.printed).toHaveLength(1);
     expect(rig.printed[0]).toContain('models     penstock/small, penstock/failover\n');
@@ -76,7 +76,7 @@ describe('the quickstart manifests', () => {
     expect(await rig.ask('penstock/tiny')).toMatchObject({ status: 200, attempts: '1' });
   });
 
-  test('of which a Provider of your own does not follow: its server may have that port, and the last lines say so', async () => {
+  test('does not change a Provider of your own: its server may use that port, and the last lines say so', async () => {
     const rig = await start({
       async prepare(made) {
         await copyQuickstart(made, 9100);
@@ -183,7 +183,7 @@ describe('the printed key', () => {
     expect(await readdir(join(made.state, 'keys', 'default'))).toEqual(['quickstart']);
   });
 
-  test('is one that can call the printed model, also where other keys stand before it', async () => {
+  test('can call the printed model, also with other keys before it', async () => {
     const rig = await start({
       async prepare(made, upstream) {
         await copyQuickstart(made, upstream.port);
@@ -203,7 +203,7 @@ describe('the printed key', () => {
     expect((await rig.ask('penstock/small')).status).toBe(404);
   });
 
-  test('comes from the manifests, where they bring the Secret themselves', async () => {
+  test('is that of the manifests if they contain its Secret', async () => {
     const donor = await start();
     const rig = await start({
       async prepare(made, upstream) {
@@ -220,7 +220,7 @@ describe('the printed key', () => {
   });
 });
 
-describe('what keeps it from starting is said in one sentence', () => {
+describe('an error at the start is one sentence', () => {
   test('a manifests folder that is not there, or is a file', async () => {
     const made = await folders();
     const missing = join(made.manifests, 'no-such-folder');
@@ -281,7 +281,7 @@ describe('what keeps it from starting is said in one sentence', () => {
 });
 
 describe('settings', () => {
-  test('nothing set, or set to nothing, means the defaults', () => {
+  test('unset or empty variables have the defaults', () => {
     const defaults = {
       port: 8080,
       metricsPort: 9090,
@@ -316,7 +316,7 @@ describe('settings', () => {
     ],
     [{ OPENAI_API_KEY: 'sk-one\nsk-two' }, 'OPENAI_API_KEY has a character that is not valid in a key'],
     [{ ANTHROPIC_API_KEY: 'sk-“quoted”' }, 'ANTHROPIC_API_KEY has a character that is not valid in a key'],
-  ])('%j is refused with what to write, and without its value', (environment, sentence) => {
+  ])('%j is refused with the remedy, and without its value', (environment, sentence) => {
     expect(() => readSettings(environment)).toThrow(sentence);
     expect(() => readSettings(environment)).not.toThrow(/sk-/);
   });

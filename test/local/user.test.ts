@@ -180,7 +180,7 @@ describe('with its output closed', () => {
   });
 });
 
-describe('what is printed works as it is', () => {
+describe('the printed snippets work unchanged', () => {
   let user: User;
   /** The whole answer to Hello; it is the same every time. */
   let spoken: string;
@@ -373,7 +373,7 @@ describe('Ctrl-C', () => {
   });
 });
 
-describe('it does not start, and one sentence says why', () => {
+describe('a failed start ends with one sentence', () => {
   // Each of the four ports is tried in start.test.ts, without a process.
   test('where a port is in use', async () => {
     const folders = await makeFolders();

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { runBoundHosts } from './bound-hosts.ts';
 
-test('whatever is in a cluster and in a request, the bytes of a credential go to the hosts of its Secret alone', async () => {
+test('for any cluster and any request, the bytes of a credential go to the hosts of its Secret alone', async () => {
   const { strayed, requests, ...counts } = await runBoundHosts(2_000, 20_261_122);
   expect(strayed).toEqual([]);
   expect(requests).toBeGreaterThanOrEqual(2_000);

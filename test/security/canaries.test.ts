@@ -253,7 +253,7 @@ test('after every kind of failure none is in an answer, a log, a metric or the j
   ).toEqual([]);
 }, 120_000);
 
-describe('a process that fails with a credential in its hands', () => {
+describe('a process that fails while it holds a credential', () => {
   const preload = pathToFileURL(join(import.meta.dirname, 'crash-in-hand.ts'));
 
   test.each(['exception', 'rejection', 'stage'])('by an uncaught %s', async (how) => {

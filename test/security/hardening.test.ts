@@ -141,7 +141,7 @@ describe('an address in a request', () => {
   );
 });
 
-test('a name that flips between an open address and a forbidden one at every look: the forbidden one is never reached', async () => {
+test('a name that alternates between an open address and a forbidden one never reaches the forbidden one', async () => {
   const { reached, ledInside, answered, refused } = await runFlippingName(400);
   expect(reached).toBe(0);
   expect([ledInside, answered, refused]).toEqual([200, 200, 200]);
@@ -211,7 +211,7 @@ test('a range of public space that the platform has closed is not dialled', asyn
   expect(rig.records.at(-1)?.failure).toBe('egress_denied');
 });
 
-test('no answer may be kept by a cache, whatever it answers; and lists of models differ by who asks', async () => {
+test('no answer may be cached; and lists of models vary by caller', async () => {
   const upstream = await upstreamThat({
     body: JSON.stringify(plainAnswers['openai-chat']),
     headers: { 'cache-control': 'public, max-age=60' },
@@ -246,7 +246,7 @@ test('no answer may be kept by a cache, whatever it answers; and lists of models
   }
 });
 
-test('what callers ask for grows no metric: models and paths that nobody has leave as many series as there were', async () => {
+test('callers add no series to metrics, with any models and paths', async () => {
   const { seriesBefore, seriesAfter, isNameShown } = await runRandomModels(1_000, 20_261_122);
   expect(seriesBefore).toBeGreaterThan(20);
   expect(seriesAfter).toBe(seriesBefore);
@@ -267,7 +267,7 @@ test.each([
   ['a path with another method', 'DELETE', `/v1/models/${long}`, undefined],
   ['a path that is none', 'GET', `/v1/%zz${long}`, undefined],
   ['the id of a model', 'GET', `/v1/models/${long}`, undefined],
-])('%s of 12,000 characters is not reported back: no more than 256 of it', async (_, method, path, body) => {
+])('%s of 12,000 characters is cut to 256 in the error', async (_, method, path, body) => {
   const upstream = await upstreamThat({ body: JSON.stringify(plainAnswers['openai-chat']) });
   const rig = await rigOf(tableOf([targetOf(upstream, 'openai-chat')]));
   const request = { method, path, headers: bearer, ...(body === undefined ? {} : { body }) };
@@ -278,7 +278,7 @@ test.each([
   expect(answer.text.length).toBeLessThan(1_500);
 });
 
-test('the id of a request is never the caller’s: ids are distinguished by it, and stand in logs and the ledger', async () => {
+test('the id of a request is never the caller’s: ids are unique, and used in logs and the ledger', async () => {
   const upstream = await upstreamThat({ body: JSON.stringify(plainAnswers['openai-chat']) });
   const rig = await rigOf(tableOf([targetOf(upstream, 'openai-chat')]));
   const ids = [
@@ -307,7 +307,7 @@ test('the id of a request is never the caller’s: ids are distinguished by it, 
   expect(rig.records.map(({ request }) => request).filter((id) => !seen.has(id))).toEqual([]);
 });
 
-describe('what the caller calls its request', () => {
+describe('the caller’s own id of its request', () => {
   const good = 'a-trace.of_12345678';
   test.each<[string, readonly string[], string | undefined]>([
     ['is read where clients write it', ['X-Client-Request-Id', good], good],

@@ -8,7 +8,7 @@ import { streamFacts } from '../gateway/dialects/pass-through/stream-facts.ts';
 import { startCpuTimer } from '../support/cpu-timer.ts';
 import { runHostileStreams } from './hostile-streams.ts';
 
-test('whatever an upstream streams, only whole events of its dialect go on, and what is counted can be billed', () => {
+test('for any stream of an upstream, only whole events of its dialect are forwarded, and its counts can be billed', () => {
   const { relayed, refused, broken } = runHostileStreams(2_500, 20_261_122);
   expect(broken).toEqual([]);
   expect([relayed, refused].every((count) => count > 1_000)).toBe(true);
@@ -37,7 +37,7 @@ describe('counts of tokens', () => {
     },
   );
 
-  test('of what was put out never become less', () => {
+  test('of output never decrease', () => {
     const counters = [{ output_tokens: 9 }, { output_tokens: 4 }].reduce(mergeCounters, {});
     expect(usageOf(counters)?.output).toBe(9);
     const usage = (output: number) => readOpenAiUsage({ prompt_tokens: 1, completion_tokens: output });

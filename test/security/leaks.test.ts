@@ -21,7 +21,7 @@ test.each([
   expect(leaks).toEqual(['the key in the log']);
 });
 
-test('a short value, and the frame of a PEM file, are none', () => {
+test('a short value, and the frame of a PEM file, are no secrets', () => {
   const short = new Map([
     ['short', 'main'],
     ['pem', '-----BEGIN PRIVATE KEY-----\nc2VjcmV0LWtleS1tYXRlcmlhbA==\n-----END PRIVATE KEY-----\n'],
@@ -29,7 +29,7 @@ test('a short value, and the frame of a PEM file, are none', () => {
   expect(findLeaks(short, { log: 'main: -----BEGIN PRIVATE KEY-----' })).toEqual([]);
 });
 
-test('of thousands that begin alike, in a long text, each is found', () => {
+test('of thousands with the same beginning, in a long text, each is found', () => {
   const many = new Map(
     Array.from({ length: 3_000 }, (_, index) => [`key ${index}`, `psk_alike_for_long_${index}_end`]),
   );

@@ -112,7 +112,7 @@ export function attemptWords(attempt: AttemptRow, { milliseconds }: Formats): st
     case 'failed':
       return `${who} ${cause} after ${time}.`;
     case 'broken-off':
-      return `${who} ${cause} after ${time}, after the caller had received a part.`;
+      return `${who} ${cause} after ${time}; the caller had received a part.`;
     case 'cancelled':
       return `The caller cancelled the request after ${time} at ${who}.`;
     case 'interrupted':

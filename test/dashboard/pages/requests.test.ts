@@ -57,7 +57,7 @@ test.each([
   [{ outcome: 'answered', durationMs: 1_234 }, 'openai answered in 1.2 s.'],
   [
     { outcome: 'broken-off', cause: 'went silent' },
-    'openai went silent after 120 ms, after the caller had received a part.',
+    'openai went silent after 120 ms; the caller had received a part.',
   ],
   [{ outcome: 'cancelled' }, 'The caller cancelled the request after 120 ms at openai.'],
   [{ outcome: 'interrupted' }, 'The gateway process ended 120 ms into the answer of openai.'],

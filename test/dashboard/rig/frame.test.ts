@@ -51,7 +51,7 @@ test('an object created while its page says that there is none appears', async (
 test.each([
   ['words', { contentType: 'text/plain', body: '404 page not found' }],
   ['JSON', { json: { message: 'no Route matched with those values' } }],
-])('that there is no object is not taken from anyone who is between, in %s', async (_, answer) => {
+])('a 404 from a proxy does not mean that the object is missing, in %s', async (_, answer) => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.route('**/apikeys/ci-bot-0', (route) => route.fulfill({ status: 404, ...answer }));
   await page.evaluate(`dispatchEvent(new Event('online'))`);

@@ -55,7 +55,7 @@ test.each([4, 5])(
   },
 );
 
-test('a row is not there twice where another comes before it at the same time', async () => {
+test('a row is not exported twice if another one is inserted before it', async () => {
   await openWith(['b', 'c', 'd', 'e']);
   let asked = 0;
   const found = await exported(async (query) => {

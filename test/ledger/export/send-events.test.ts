@@ -88,7 +88,7 @@ async function add(...ids: string[]): Promise<void> {
 }
 const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => `r.${from + at}`);
 
-test('every record comes in its order, as a batch with the bearer, and later ones as they are taken in', async () => {
+test('every record is sent in order, in batches with the bearer, and later ones as they arrive', async () => {
   await add(...numbered(0, 230));
   let headers: IncomingMessage['headers'] = {};
   respond = (_, response, request) => {
@@ -108,7 +108,7 @@ test('every record comes in its order, as a batch with the bearer, and later one
   expect(reported.failed).toEqual([]);
 });
 
-test('what was not taken is sent again, in smaller batches where it was too much, and nothing is left out', async () => {
+test('rejected records are sent again, in smaller batches if too large, and none is left out', async () => {
   await add(...numbered(0, 40));
   const answers: Respond[] = [
     (_, response) => response.writeHead(500).end('secret words'),
@@ -141,7 +141,7 @@ test.each([
   ['a date that is over', { 'retry-after': sentAt, date: fiveMinutesOn }, 500],
   ['more than a day, which is asked again after a day', { 'retry-after': '31536000' }, 86_400_000],
   ['what is neither', { 'retry-after': '12, 12' }, 500],
-])('a receiver that asks to wait is left alone for as long as it says: %s', async (_, headers, waitedMs) => {
+])('a receiver that asks to wait gets nothing for that time: %s', async (_, headers, waitedMs) => {
   await add('r.1');
   const answers: Respond[] = [
     (_ids, response) => {
@@ -191,7 +191,7 @@ test('the time without an acknowledgement counts from the first rejected batch, 
   expect(sender.untakenMs()).toBe(0);
 });
 
-test('a receiver that takes less at once is not asked to take more with every batch, and is after an hour', async () => {
+test('a receiver that accepts less gets smaller batches, and larger ones again after an hour', async () => {
   await add(...numbered(0, 200));
   respond = (ids, response) => response.writeHead(ids.length > 25 ? 413 : 204).end();
   let laterMs = 0;
@@ -207,7 +207,7 @@ test('a receiver that takes less at once is not asked to take more with every ba
   expect(batches.map(({ length }) => length)).toEqual([25, 100, 75]);
 });
 
-test('a record that is too large even alone is left out and reported, stays in the ledger for its age, and all others come', async () => {
+test('a record that is too large even alone is left out and reported, stays in the ledger for its age, and all others are sent', async () => {
   await add(...numbered(0, 9));
   respond = (ids, response) => response.writeHead(ids.includes('r.4') ? 413 : 204).end();
   send();
@@ -225,7 +225,7 @@ test('a record that is too large even alone is left out and reported, stays in t
   expect(await store.purge({ before: '2100-01-01', upTo, silentSinceMs: 0, nowMs })).toBe(9);
 });
 
-test('a ledger that ends before it has heard that a batch was taken sends it again', async () => {
+test('a ledger that ends before a batch is acknowledged sends it again', async () => {
   await add(...numbered(0, 3));
   const arrived = Promise.withResolvers<void>();
   respond = () => arrived.resolve();
@@ -239,7 +239,7 @@ test('a ledger that ends before it has heard that a batch was taken sends it aga
   expect(reported.failed).toEqual([]);
 });
 
-test('records that the receiver has not taken outlive their age', async () => {
+test('records that the receiver has not acknowledged outlive their age', async () => {
   await add('old');
   const purge = async () =>
     store.purge({

@@ -7,7 +7,7 @@ import { type Databases, kindNames, kinds } from './stores.ts';
 const lastDay = Date.parse('2026-11-21T23:59:59.999Z');
 const firstDay = Date.parse('2026-11-22T00:00:00.000Z');
 
-describe.each(kindNames)('lines put aside in %s', (kind) => {
+describe.each(kindNames)('quarantined lines in %s', (kind) => {
   let databases: Databases;
   let store: LedgerStore;
 
@@ -29,7 +29,7 @@ describe.each(kindNames)('lines put aside in %s', (kind) => {
   };
   const kept = async () => (await store.asides(10_000)).length;
 
-  test('go with the records of the day that they came on, however many they are, and count as none', async () => {
+  test('are deleted with the records of the day of their arrival, however many, and count as none', async () => {
     // More than go in one step.
     await putAside(5_500, lastDay);
     await putAside(2, firstDay);

@@ -14,7 +14,7 @@ function startStore() {
   return { groups, take };
 }
 
-test('what comes while one is written goes into the next write together', async () => {
+test('writes that arrive during one go into the next write together', async () => {
   const { groups, take } = startStore();
   expect(await Promise.all(['a', 'b', 'c'].map(take))).toEqual(['a is stored', 'b is stored', 'c is stored']);
   expect(groups).toEqual([['a'], ['b', 'c']]);
@@ -22,7 +22,7 @@ test('what comes while one is written goes into the next write together', async 
   expect(groups.at(-1)).toEqual(['d']);
 });
 
-test('of several that fail together, each is tried by itself', async () => {
+test('of several that fail together, each is retried by itself', async () => {
   const { groups, take } = startStore();
   const results = await Promise.allSettled(['a', 'b', 'bad', 'c'].map(take));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);

@@ -24,7 +24,7 @@ describe.each(['unix-dotfile', 'unix-none'])('on a file system as SQLite has it 
   const open = (isReader: boolean) =>
     openSqliteFile(`file:${join(folder, 'ledger.sqlite')}?vfs=${vfs}`, isReader);
 
-  test('it is said at the start what to take instead, and the ledger goes on, safe with its one writer', () => {
+  test('the remedy is logged, and the ledger goes on safely with one writer', () => {
     const writer = open(false);
     expect(writer.slowness()).toBe(
       'its file system has no shared memory for a write-ahead log, so reads and writes wait for each other. ' +
@@ -44,14 +44,14 @@ describe.each(['unix-dotfile', 'unix-none'])('on a file system as SQLite has it 
   });
 });
 
-test('where no journal can be kept on disk, the ledger is not opened', () => {
+test('without any journal on disk, the ledger does not open', () => {
   expect(() => openSqliteFile('file:ledger?mode=memory', false)).toThrow(
     "file:ledger?mode=memory: its file system allows no journal on disk (SQLite answers 'memory'). " +
       'Give it a volume of block or local storage, or Postgres.',
   );
 });
 
-test('on an ordinary file system nothing is said, and there is a write-ahead log', async () => {
+test('on an ordinary file system nothing is logged, and there is a write-ahead log', async () => {
   const path = join(folder, 'ledger.sqlite');
   const said: string[] = [];
   const store = await openSqliteStore(path, undefined, (reason) => said.push(reason));

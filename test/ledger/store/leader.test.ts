@@ -32,7 +32,7 @@ async function stand(url: string): Promise<Standing> {
 const take = ({ store }: Standing, id: string) =>
   store.take({ source: 'pod', cursor: id, entries: [makeEntry({ id })], asides: [] }, Date.now());
 
-test('one leads, and writes; the other one reads, is refused what it writes, and takes over when the first ends', async () => {
+test('one leads and writes; the other one reads, may not write, and takes over when the first ends', async () => {
   const url = await postgres.createDatabase('one_leads');
   const first = await stand(url);
   await until(async () => first.seen.length > 0);

@@ -27,7 +27,7 @@ function edit(sql: string): void {
   database.close();
 }
 
-test('tables of a newer program are refused, with the way out, and left as they are', async () => {
+test('tables of a newer program are refused, with the remedy, and not changed', async () => {
   await (await openSqliteStore(path)).close();
   edit("UPDATE ledger_meta SET value = '99' WHERE name = 'schema'");
   await expect(openSqliteStore(path)).rejects.toThrow(
@@ -38,7 +38,7 @@ test('tables of a newer program are refused, with the way out, and left as they 
   database.close();
 });
 
-test('a database of something else is refused', async () => {
+test('a database of another program is refused', async () => {
   edit('CREATE TABLE shopping (item TEXT)');
   await expect(openSqliteStore(path)).rejects.toThrow(/database of something else/);
 });
@@ -48,7 +48,7 @@ test('a file that is no database is refused, and named', async () => {
   await expect(openSqliteStore(path)).rejects.toThrow(/ledger\.sqlite: file is not a database/);
 });
 
-test('a file that another process writes at that moment is opened after it', async () => {
+test('a file that another process is writing is opened after that', async () => {
   const other = new DatabaseSync(path);
   other.exec(
     'CREATE TABLE ledger_meta (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL); BEGIN IMMEDIATE',
@@ -75,7 +75,7 @@ test('tables of each known version can be migrated, and unknown versions are ref
   }
 });
 
-test('a thread that ends fails what waits for it, and all that comes after', async () => {
+test('a thread that ends fails all waiting and later calls', async () => {
   const store = await openSqliteStore(path);
   await store.close();
   await expect(
@@ -83,7 +83,7 @@ test('a thread that ends fails what waits for it, and all that comes after', asy
   ).rejects.toThrow(/is closed/);
 });
 
-test('tables in Postgres are brought up to date, however long a statement of it takes', async () => {
+test('tables in Postgres are migrated, however long a statement takes', async () => {
   const server = await startPostgres();
   try {
     const place = await server.createDatabase('ledger');
@@ -103,7 +103,7 @@ test('tables in Postgres are brought up to date, however long a statement of it 
   }
 });
 
-test('a Postgres that is not there is reported without the password in its address', async () => {
+test('a missing Postgres is reported without the password in its address', async () => {
   const opening = openPostgresStore('postgres://penstock:canary-word@127.0.0.1:1/ledger', () => {});
   const error: unknown = await opening.catch((reason: unknown) => reason);
   expect(String(error)).toMatch(/Postgres: .*ECONNREFUSED/);

@@ -103,7 +103,7 @@ describe.each(kindNames)('a ledger in %s', (kind) => {
     expect(await ids({ to: at('27T10:00:01') })).toEqual(['req_1']);
   });
 
-  test('refusals go with the records of their day, and do not come back', async () => {
+  test('refusals are deleted with the records of their day, and do not return', async () => {
     const old = [
       refusalOf('req_1', '01T10:00:00.000', limited),
       sumsOf('p.1', '01T10:00:00.000', [{ ...limited, code: 'rate_limit_exceeded', count: 3 }]),
@@ -143,7 +143,7 @@ describe.each(kindNames)('a ledger in %s', (kind) => {
     expect(await store.refusals({ ...hours, by: [] })).toEqual([{ group: {}, refused: 9 }]);
   });
 
-  test('windows are counted once, in whatever pages and however often they come', async () => {
+  test('windows are counted once, in any pages and however often they arrive', async () => {
     const window = fc.record({
       id: fc.nat({ max: 12 }),
       key: fc.nat({ max: 2 }),
@@ -190,7 +190,7 @@ describe.each(kindNames)('a ledger in %s', (kind) => {
   });
 });
 
-test('a line of refusals that cannot be read is put aside, and other kinds are passed over', () => {
+test('an unreadable line of refusals is quarantined, and other kinds are skipped', () => {
   const lines = [
     refusalOf('req_1', '27T10:00:00.000', { status: 42 }),
     sumsOf('p.1', '27T10:00:00.000', []),

@@ -69,7 +69,7 @@ describe.each(kindNames)('the request log in %s', (kind) => {
     expect(await asked({ from: '2026-11-21', to: '2026-11-22' })).toEqual([]);
   });
 
-  test('a filter leaves those of one key, model or namespace, and those that had an attempt at one provider', async () => {
+  test('a filter keeps requests of one key, model or namespace, and those with an attempt at one provider', async () => {
     await take([
       ...of('a', 1, { apiKey: 'team/a', model: 'small', namespace: 'team' }),
       ...of('b', 2, { ...failed, provider: 'p/first' }, { provider: 'p/second', namespace: 'team' }),
@@ -88,7 +88,7 @@ describe.each(kindNames)('the request log in %s', (kind) => {
     ]);
   });
 
-  test('pages follow each other without a gap and without one twice, also of requests of one moment', async () => {
+  test('pages follow each other without gaps and duplicates, also for requests of one moment', async () => {
     const names = ['b', 'a', 'Z', 'é', '_', 'c', 'A', 'a-', 'aa', '0'];
     await take(names.flatMap((name) => of(name, 1, {})));
     const seen: string[] = [];
@@ -114,7 +114,7 @@ describe.each(kindNames)('the request log in %s', (kind) => {
     expect(await store.attemptsOf("'; --", undefined)).toEqual([]);
   });
 
-  test('any filters, over any days and in pages of any size, find what a look at each attempt finds', async () => {
+  test('any filters, over any days and in pages of any size, find what a search of each attempt finds', async () => {
     const random = makeRandom(11);
     const database = await databases.make();
     const all = makeAttempts(random);

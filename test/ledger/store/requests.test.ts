@@ -48,7 +48,7 @@ describe.each(kindNames)('requests in %s', (kind) => {
       requests,
     ]);
 
-  test('that were not answered are reported by what their last attempt came to, in whatever order attempts come', async () => {
+  test('without an answer have the result of their last attempt, in any order of attempts', async () => {
     const entries = [
       ...of('answered', {}),
       ...of('twice', failed, failed),
@@ -84,7 +84,7 @@ describe.each(kindNames)('requests in %s', (kind) => {
     },
   );
 
-  test('are of the day and the hour in which their first attempt began, as their number is', async () => {
+  test('belong to the day and hour in which their first attempt began', async () => {
     const midnight = { ...failed, at: '2026-11-22T00:00:01.000Z' };
     await store.take(page('c.1', of('late', { ...failed, at: '2026-11-21T23:59:59.000Z' }, midnight)), now);
     expect(await endsOf()).toEqual([['2026-11-21', 'failed', 'status_500', 1]]);
@@ -106,7 +106,7 @@ describe.each(kindNames)('requests in %s', (kind) => {
     expect(await endsOf({ from: '2026-01-01' })).toEqual([]);
   });
 
-  test('tell how long the first words took, where some were delivered, to two digits', async () => {
+  test('have the time to first content, if content was delivered, to two digits', async () => {
     const within = (firstContentMs: number, more: Parameters<typeof makeEntry>[0] = {}) => ({
       firstContentMs,
       ...more,

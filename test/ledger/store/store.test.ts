@@ -57,7 +57,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await total()).toMatchObject({ requests: 1, attempts: 2, costPicodollars: 400_000_000n });
   });
 
-  test('what budgets are kept by waits for no question, however heavy', async () => {
+  test('budget questions wait for no other question, however heavy', async () => {
     const entries = Array.from({ length: 2_000 }, (_, at) =>
       makeEntry({ id: `a.${at}`, apiKey: `team/k${at}` }),
     );
@@ -83,7 +83,7 @@ describe.each(kindNames)('%s', (kind) => {
     await Promise.all(questions);
   });
 
-  test('what comes again changes nothing, in the same page, the next one, or from another pod', async () => {
+  test('a repeated record changes nothing, in the same page, the next one, or from another pod', async () => {
     const entry = makeEntry({ id: 'a.1' });
     expect(await store.take(page('c.1', [entry, entry]), now)).toEqual({
       added: 1,
@@ -98,13 +98,13 @@ describe.each(kindNames)('%s', (kind) => {
     expect(spend?.total).toMatchObject({ requests: 2, costPicodollars: 400_000_000n });
   });
 
-  test('a record with the id of another does not take its place', async () => {
+  test('a record with the id of another does not replace it', async () => {
     await store.take(page('c.1', [makeEntry({ id: 'a.1', costPicodollars: 5 })]), now);
     await store.take(page('c.2', [makeEntry({ id: 'a.1', costPicodollars: 7 })]), now);
     expect((await total())?.costPicodollars).toBe(5n);
   });
 
-  test('sums stay exact where numbers and 64 bits do not', async () => {
+  test('sums stay exact beyond numbers and 64 bits', async () => {
     const most = Number.MAX_SAFE_INTEGER;
     const entries = Array.from({ length: 1_100 }, (_, at) =>
       makeEntry({ id: `m.${at}`, costPicodollars: most - at }),
@@ -120,7 +120,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(hour?.sums.costPicodollars).toBe(exact);
   });
 
-  test('a provider that tells absurd counts stops no journal', async () => {
+  test('a provider with absurd counts stops no journal', async () => {
     const input = Number.MAX_SAFE_INTEGER;
     const usage = { input, cachedInput: input, cacheWrite: 0, output: input, reasoning: input };
     const entries = Array.from({ length: 1_100 }, (_, at) => makeEntry({ id: `m.${at}`, usage }));
@@ -128,7 +128,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect((await total())?.input).toBe(1_100_000_000_000);
   });
 
-  test('names that a database does not take are kept as it takes them', async () => {
+  test('names that a database refuses are stored in a form that it accepts', async () => {
     const long = 'ü'.repeat(20_000);
     const entry = makeEntry({ id: 'a.1', model: `m\0\ud800`, upstreamModel: long, provider: long });
     expect((await store.take(page('c.1', [entry]), now)).added).toBe(1);
@@ -138,7 +138,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(ledgerRecordSchema.parse(JSON.parse(kept?.line ?? '')).upstreamModel).toBe(long);
   });
 
-  test('the largest come first, to the picodollar, and of some alone nothing of the others is reported', async () => {
+  test('the largest come first, exact to the picodollar, and a question for some has no others', async () => {
     const spent = { 'a/one': 1_000_000_001, 'a/two': 1_000_000_002, 'b/one': 999_999_999, 'b/two': 7 };
     const entries = Object.entries(spent).map(([apiKey, costPicodollars], at) =>
       makeEntry({ id: `${at}.1`, apiKey, namespace: apiKey.slice(0, 1), costPicodollars }),
@@ -158,7 +158,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await ask({ among: { dimension: 'model', values: ['no model'] } })).toEqual([]);
   });
 
-  test('sums are distinguished by what is asked for, in its order, and by the start of the attempt in UTC', async () => {
+  test('sums are grouped by the parameters, in their order, and by the start of the attempt in UTC', async () => {
     const at = (startedAt: string, more: Parameters<typeof makeEntry>[0]) =>
       makeEntry({ id: `${startedAt}.${JSON.stringify(more)}`, startedAt, ...more });
     await store.take(
@@ -211,7 +211,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await total()).toMatchObject({ requests: 4, attempts: 5, unpriced: 1, estimated: 1 });
   });
 
-  test('days that are written as moments are the same days', async () => {
+  test('days written as moments are the same days', async () => {
     const startedAt = ['2026-10-31', '2026-11-01', '2026-11-30', '2026-12-01'].map(
       (day) => `${day}T00:00:00Z`,
     );
@@ -267,7 +267,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(ownSpend).toMatchObject({ name: 'b/own', total: { costPicodollars: 0n, input: 100 } });
   });
 
-  test('costs are those of the spend, of those that are named or were used since, in pages and in dollars to the last digit', async () => {
+  test('costs equal the spend, for named or recently used keys, in pages and in exact dollars', async () => {
     const use = (id: string, apiKey: string, day: string, costPicodollars: number) =>
       makeEntry({
         ...{ id, apiKey, namespace: apiKey.split('/')[0] ?? '', costPicodollars },
@@ -310,7 +310,7 @@ describe.each(kindNames)('%s', (kind) => {
     ]);
   });
 
-  test('uses are of what was delivered and paid, the same of whole days and of moments', async () => {
+  test('use counts delivered and paid calls, the same for days and for moments', async () => {
     const use = (id: string, apiKey: string, startedAt: string, more: Parameters<typeof makeEntry>[0] = {}) =>
       makeEntry({
         ...{
@@ -346,7 +346,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await store.uses({ ...days, to: '2026-11-22' })).toEqual(all.slice(0, 2));
   });
 
-  test('the first day of a spender is that of its first record, whenever it came', async () => {
+  test('the first day of a spender is that of its first record, whenever it arrived', async () => {
     const use = (id: string, apiKey: string, day: string) =>
       makeEntry({ id, apiKey, namespace: 'a', startedAt: `${day}T10:00:00.000Z` });
     await store.take(page('c.1', [use('1', 'a/one', '2026-11-20'), use('2', 'a/two', '2026-11-21')]), now);
@@ -440,7 +440,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await found('p/other')).toEqual([]);
   });
 
-  test('a group says how its attempts ended, and is in one row', async () => {
+  test('a group has the ends of its attempts in one row', async () => {
     const ended = [
       'answered',
       'answered',
@@ -476,7 +476,7 @@ describe.each(kindNames)('%s', (kind) => {
     await other.close();
   });
 
-  test('tables of version 1 are brought up to date, with sums as if they had always been of this one', async () => {
+  test('tables of version 1 are migrated, with the sums of the present version', async () => {
     const entries = ['2026-10-31', '2026-11-21', '2026-11-22'].flatMap((day, at) =>
       (['tenant', 'platform', 'own-key'] as const).map((payer) =>
         makeEntry({
@@ -544,7 +544,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(first?.name).toBe('a');
   });
 
-  test('a reader that follows the changed keys misses none', async () => {
+  test('a reader of the changed keys misses none', async () => {
     const use = (id: string, apiKey: string) => makeEntry({ id, apiKey });
     await store.take(page('c.1', [use('1', 'a/a'), use('2', 'a/b'), use('3', 'a/a')]), now);
     const keys = async (after: number) => (await store.changed('apiKey', after, 10)).map(({ name }) => name);
@@ -559,7 +559,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await keys(news?.sequence ?? 0)).toEqual([]);
   });
 
-  test('lines put aside are kept once, with their reason', async () => {
+  test('quarantined lines are stored once, with their reason', async () => {
     const asides = [{ line: 'rub\0bish', reason: 'it is no JSON' }];
     expect((await store.take(page('c.1', [], { asides }), now)).asides).toBe(1);
     expect((await store.take(page('c.1', [], { asides }), now)).asides).toBe(0);
@@ -568,7 +568,7 @@ describe.each(kindNames)('%s', (kind) => {
     ]);
   });
 
-  test('old records go and their sums stay; one that comes again then is put aside, not counted twice', async () => {
+  test('old records are deleted and their sums stay; a repeated one is then quarantined, not counted twice', async () => {
     const old = makeEntry({ id: 'old', startedAt: '2026-10-01T00:00:00.000Z' });
     const fresh = makeEntry({ id: 'fresh', startedAt: '2026-11-01T00:00:00.000Z' });
     await store.take(page('c.1', [old, fresh]), now);
@@ -584,14 +584,14 @@ describe.each(kindNames)('%s', (kind) => {
     expect((await store.asides(1))[0]).toMatchObject({ line: old.line });
   });
 
-  test('a receiver of records goes on where it was, never backwards', async () => {
+  test('a receiver of records continues where it was, never earlier', async () => {
     expect(await store.sinkCursor('events')).toBe(0);
     await store.setSinkCursor('events', 7);
     await store.setSinkCursor('events', 3);
     expect(await store.sinkCursor('events')).toBe(7);
   });
 
-  test('any pages, cut and repeated as they may be, from several pods at once, give each record once', async () => {
+  test('any pages, cut and repeated, from several pods at once, give each record once', async () => {
     const pod = fc.nat({ max: 3 });
     const pages = fc.array(fc.record({ pod, from: fc.nat({ max: 30 }), length: fc.nat({ max: 12 }) }), {
       minLength: 1,

@@ -15,7 +15,7 @@ test('each row of each table of sums has every column of it', () => {
   }
 });
 
-test('a column that is missing is an error by name, and not a sum of nothing', () => {
+test('a missing column is an error with its name, and not a sum of nothing', () => {
   expect(() => valuesOf({ day: '2026-11-16', cost_high: 0 }, ['day', 'cost_high', 'cost_low'])).toThrow(
     "a row of sums has no 'cost_low'",
   );

@@ -139,11 +139,11 @@ describe('one change', () => {
     ['an anchor that others use', 'a: &one {x: 1}\nb: *one\n', { 'a.x': 2 }],
     ['an anchor that goes while others use it', 'a: &one {x: 1}\nb: *one\n', { a: null }],
     ['what a merge key brings', 'base: &base {x: 1}\nown:\n  <<: *base\n  y: 2\n', { 'own.x': null }],
-  ])('of %s is refused, as it would be another one', (_, content, values) => {
+  ])('of %s is refused, since it would be another change', (_, content, values) => {
     expect(() => edit(content, 0, values)).toThrow(EditRefused);
   });
 
-  test('of an object that goes is refused where another one is written by its anchor', () => {
+  test('of a deleted object is refused if another one uses its anchor', () => {
     const content = 'kind: List\nitems:\n  - spec: &one {x: 1}\n  - spec: *one\n';
     expect(() => editText({ content, document: 0, path: ['items', 0] }, undefined)).toThrow(EditRefused);
   });
@@ -156,7 +156,7 @@ describe('one change', () => {
     );
   });
 
-  test('of every object in our own examples costs no line but its own', () => {
+  test('of every object in our own examples changes its own lines only', () => {
     const folder = new URL('../../../docs/examples/', import.meta.url).pathname;
     let edits = 0;
     for (const file of globSync(`${folder}**/*.yaml`)) {
@@ -173,7 +173,7 @@ describe('one change', () => {
   });
 });
 
-test('a file from which the last object goes is gone; another document stays as it is', () => {
+test('a file is deleted with its last object; another document stays unchanged', () => {
   const content = '# All of it\na: 1\n---\n# The second\nb:   2\n';
   expect(editText({ content: '# One\na: 1\n', document: 0, path: [] }, undefined)).toBeUndefined();
   expect(editText({ content, document: 0, path: [] }, undefined)).toBe(
@@ -182,7 +182,7 @@ test('a file from which the last object goes is gone; another document stays as 
   expect(editText({ content, document: 1, path: [] }, undefined)).toBe('# All of it\na: 1\n');
 });
 
-describe('whatever the files are like and whatever is changed', () => {
+describe('for any files and any changes', () => {
   const word = fc.constantFrom(
     'alpha',
     'beta',
@@ -239,7 +239,7 @@ describe('whatever the files are like and whatever is changed', () => {
     return lines.join('\n');
   }
 
-  test('every other document is the same byte for byte, and no comment is lost beside what went', () => {
+  test('every other document is the same byte for byte, and no comment is lost beside a removed field', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(object, hand), { minLength: 1, maxLength: 4 }),
@@ -283,7 +283,7 @@ describe('whatever the files are like and whatever is changed', () => {
     );
   });
 
-  test('a field that goes, or becomes something else, takes no comment along but its own', () => {
+  test('a field that is removed, or changes its type, takes only its own comment along', () => {
     const fields = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), fc.oneof(value, fc.constant(null)), {
       minKeys: 1,
       noNullPrototype: true,
@@ -331,7 +331,7 @@ describe('a file', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test('that somebody has changed since it was read is left to them, and no draft stays', async () => {
+  test('that was changed since it was read is not overwritten, and no draft stays', async () => {
     const path = join(folder, 'a.yaml');
     await writeFile(path, 'by hand');
     await expect(replaceFile(path, 'as read', 'by program')).rejects.toThrow(FileChanged);
@@ -350,7 +350,7 @@ describe('a file', () => {
     expect(((await stat(path)).mode & 0o777).toString(8)).toBe('640');
   });
 
-  test('takes no one’s name', async () => {
+  test('does not replace a file of that name', async () => {
     await writeFile(join(folder, 'c.yaml'), 'theirs');
     expect(await createFile(folder, ['c.yaml', 'd.yaml'], 'ours', false)).toBe('d.yaml');
     await expect(createFile(folder, ['c.yaml', 'd.yaml'], 'ours', false)).rejects.toThrow(FileChanged);
@@ -358,7 +358,7 @@ describe('a file', () => {
   });
 });
 
-describe('as an API server does it', () => {
+describe('as in an API server', () => {
   test.each([
     ['', true],
     ['a=1', true],
@@ -388,7 +388,7 @@ describe('as an API server does it', () => {
   });
 });
 
-test('entries of lists are known by the fields by which the CRDs tell them apart', () => {
+test('entries of lists are identified by the fields in the CRDs', () => {
   const keys = globSync('crds/*.yaml', { cwd: project }).flatMap((file) => {
     const crd = parse(readFileSync(join(project, file), 'utf8')) as Crd;
     const specs = crd.spec.versions.map(({ schema }) => schema.openAPIV3Schema.properties.spec);

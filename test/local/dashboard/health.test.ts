@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts';
 import type { LocalRig } from '../rig.ts';
 import { group, type Person, signIn, startDashboardRig } from './person.ts';
 
-describe('what is not used is reported', () => {
+describe('unavailable upstreams', () => {
   const entry = (state: UpstreamHealth['state'], more: Partial<UpstreamHealth> = {}): UpstreamHealth => ({
     provider: 'default/p',
     state,
@@ -17,7 +17,7 @@ describe('what is not used is reported', () => {
   const nowMs = Date.parse('2026-11-23T06:00:00Z');
   const pod = (sinceTime: string, more: object = {}) => [{ name: 'this gateway', sinceTime, ...more }];
 
-  test('with since when and until when, and nothing where all is well', () => {
+  test('are reported with start and end, and none if all work', () => {
     const entries = [
       entry('open', { upstreamModel: 'm', untilMs: nowMs + 5_000 }),
       entry('rejected', { key: 'main' }),
@@ -54,7 +54,7 @@ describe('over a gateway', () => {
   }, 30_000);
   afterAll(() => rig?.close());
 
-  test('nothing is known before the first call; then each says what its calls came to', async () => {
+  test('nothing is known before the first call; then each has the result of its calls', async () => {
     const statusOf = async (name: string) =>
       (await person.kube('GET', `${group}/namespaces/default/providers/${name}`)).body.status;
     const healthyOf = async (name: string) => {
@@ -80,7 +80,7 @@ describe('over a gateway', () => {
     expect((await statusOf('down')).conditions.find(({ type }) => type === 'Ready')?.status).toBe('True');
   });
 
-  test('a model whose every call fails says so, why and since when, until it is repaired', async () => {
+  test('a model whose every call fails is reported with reason and time, until it is repaired', async () => {
     const at = (plural: string, name: string) => `${group}/namespaces/default/${plural}/${name}`;
     const statusOf = async (plural: string, name: string) =>
       (await person.kube('GET', at(plural, name))).body.status;

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => rig?.close());
 
-describe('what would hold back every change of any manifest', () => {
+describe('a change that would block all later changes', () => {
   const refused = (...words: string[]) => `Nothing was written: ${words.join('; ')}`;
   const routes = `${group}/namespaces/default/modelroutes`;
 
@@ -58,19 +58,22 @@ describe('what would hold back every change of any manifest', () => {
       undefined,
       /^ModelRoute default\/small: .*Provider first, which does not exist/,
     ],
-  ])('is refused in the words of the compile, and not written: %s', async (_, method, path, body, words) => {
-    const before = await readAll(rig);
-    const answer = await person.kube(method, path, body);
-    expect(answer).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
-    const { message = '' } = answer.body;
-    expect(message.slice(0, refused().length)).toBe(refused());
-    expect(message.slice(refused().length)).toMatch(words);
-    expect(await readAll(rig)).toEqual(before);
-    await person.kube('PATCH', `${keys}/quickstart`, { spec: { displayName: `After ${method} ${path}` } });
-    await settled(person, `${keys}/quickstart`);
-  });
+  ])(
+    'is refused with the message of the compile, and not written: %s',
+    async (_, method, path, body, words) => {
+      const before = await readAll(rig);
+      const answer = await person.kube(method, path, body);
+      expect(answer).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
+      const { message = '' } = answer.body;
+      expect(message.slice(0, refused().length)).toBe(refused());
+      expect(message.slice(refused().length)).toMatch(words);
+      expect(await readAll(rig)).toEqual(before);
+      await person.kube('PATCH', `${keys}/quickstart`, { spec: { displayName: `After ${method} ${path}` } });
+      await settled(person, `${keys}/quickstart`);
+    },
+  );
 
-  test('is asked to the pages in the words of the terminal, from the edit that does so until it is mended', async () => {
+  test('made by hand is shown in the pages as in the terminal, until it is repaired', async () => {
     const heldBack = async () => (await person.ask('GET', '/api/session')).body.heldBack;
     expect(await heldBack()).toBeUndefined();
     await rig.edit('routes.yaml', 'upstreamModel: sim-spare', 'upstreamModl: sim-spare');
@@ -82,7 +85,7 @@ describe('what would hold back every change of any manifest', () => {
     expect(await heldBack()).toBeUndefined();
   });
 
-  test('is written where they are held back already: it may be what mends them', async () => {
+  test('is written if changes are blocked already: it may be the repair', async () => {
     await rig.edit('routes.yaml', 'upstreamModel: sim-spare', 'upstreamModl: sim-spare');
     await rig.next(/^Not applied/);
     const { status } = await person.kube('PATCH', `${keys}/quickstart`, { spec: { displayName: 'Later' } });

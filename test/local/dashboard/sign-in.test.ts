@@ -41,7 +41,7 @@ describe('the printed link', () => {
     expect((await openLink(links.at(-1) ?? '')).status).toBe(200);
   });
 
-  test('is no key to anything besides: without the session there is nothing', async () => {
+  test('opens nothing else: without a session there is no access', async () => {
     const url = rig.local.dashboard?.url ?? '';
     const [link = ''] = printedLinks(rig);
     const token = link.split('=')[1] ?? '';
@@ -53,7 +53,7 @@ describe('the printed link', () => {
     expect(await signedOut.json()).toMatchObject({ signIn: { mode: 'local', tokenCommand: '', oidc: null } });
   });
 
-  test('lets its browser in however many wrong ones were shown before, and the terminal is not flooded', async () => {
+  test('signs its browser in after any number of wrong links, and the terminal is not flooded', async () => {
     await openLink(printedLinks(rig).at(-1) ?? '');
     const before = printedLinks(rig).length;
     const { origin } = new URL(printedLinks(rig)[0] ?? '');
@@ -100,7 +100,7 @@ describe('only this machine', () => {
     },
   );
 
-  test('reaches it: on no other address does anything listen', async () => {
+  test('can open it: no other address listens', async () => {
     const port = portOf(rig.local.dashboard?.url ?? '');
     const others = Object.values(networkInterfaces()).flatMap((all) =>
       (all ?? []).filter(({ internal, family }) => !internal && family === 'IPv4'),

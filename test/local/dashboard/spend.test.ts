@@ -28,7 +28,7 @@ const row = async () => {
   return rows[0];
 };
 
-test('a key that is used says so, and one whose budget is used up says until when', async () => {
+test('a used key shows its spend, and one with a used-up budget the time of its reset', async () => {
   expect((await shown()).status).not.toHaveProperty('usage');
   expect((await rig.ask('penstock/small')).status).toBe(200);
   const used = await until(async () => {
@@ -53,7 +53,7 @@ test('a key that is used says so, and one whose budget is used up says until whe
   expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('budget')]);
 });
 
-test('where nothing is spent nothing is reported, but of all keys when a new day has begun', async () => {
+test('without spend there is no report, except for all keys on a new day', async () => {
   const fake = makeFakeClock(Date.parse('2026-11-23T12:00:00Z'));
   const clock: Clock = { ...fake, wallMs: fake.now };
   let asked = 0;
@@ -87,7 +87,7 @@ test('where nothing is spent nothing is reported, but of all keys when a new day
   await follower.close();
 });
 
-test('what is said of a key changes with what was spent, and not with each second', () => {
+test('the status of a key changes with its spend, and not with each second', () => {
   const sum = { costPicodollars: '0', requests: 1, tokens: { input: 1, cachedInput: 0, output: 1 } };
   const [day, week, month] = ['2026-11-24', '2026-11-23', '2026-11-01'].map((since) => ({ ...sum, since }));
   const spent = { lastUsedAt: '2026-11-24T10:00:00Z', day, week, month, total: sum } as Spent;

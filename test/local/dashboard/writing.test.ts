@@ -65,7 +65,7 @@ describe('what is in the manifests', () => {
     expect(labelled.body.items).toEqual([]);
   });
 
-  test('and what does not is not found, in the words of an API server', async () => {
+  test('and a missing object is not found, with the error of an API server', async () => {
     expect(await person.kube('GET', `${keys}/nobody`)).toEqual({
       status: 404,
       body: {
@@ -82,7 +82,7 @@ describe('what is in the manifests', () => {
   });
 });
 
-test('the catalog and the plan are the gateway’s own', async () => {
+test('catalog and plan are those of the gateway', async () => {
   const question = { namespace: 'default', apiKey: 'quickstart' };
   const catalog = await person.ask('POST', '/api/ledger/v1/catalog', question);
   expect([catalog.status, catalog.body.models]).toMatchObject([
@@ -97,7 +97,7 @@ test('the catalog and the plan are the gateway’s own', async () => {
   expect([plan.status, plan.body.targets]).toMatchObject([200, [{ order: 1 }, { order: 2 }]]);
 });
 
-test('a connection is tested in this process, as a gateway of a cluster would', async () => {
+test('a connection is tested in this process, as by a gateway of a cluster', async () => {
   const path = '/api/ledger/v1/connection-check';
   const saved = await person.ask('POST', path, { namespace: 'default', provider: 'first' });
   expect([saved.status, saved.body]).toMatchObject([200, { outcome: 'works', models: expect.any(Array) }]);
@@ -173,7 +173,7 @@ describe('a new key', () => {
     expect(body.namespaces).toEqual(['default', 'team-a']);
   });
 
-  test('is seen in what was spent, and its budget too', async () => {
+  test('shows in the spend, and its budget too', async () => {
     const budgets = [{ period: 'Month', limit: '5.00' }];
     await person.kube('PATCH', `${keys}/watched`, { spec: { budgets } });
     const rows = await until(async () => {
@@ -227,7 +227,7 @@ describe('a change', () => {
     );
   });
 
-  test('of what somebody has changed since is a conflict', async () => {
+  test('of an object that was changed since is a conflict', async () => {
     const { body } = await person.kube('GET', `${providers}/first`);
     await rig.edit('provider.yaml', 'The first simulated provider', 'By hand');
     const before = await readAll(rig);
@@ -246,7 +246,7 @@ describe('a change', () => {
     [{ spec: { type: 'OpenAI' } }, 'spec.type'],
     [{ metadata: { labels: { a: 1 } } }, 'metadata.labels.a'],
     [{ sepc: {} }, 'sepc'],
-  ])('that is wrong names its field and leaves the file as it is: %j', async (patch, field) => {
+  ])('that is wrong names its field and leaves the file unchanged: %j', async (patch, field) => {
     const before = await readAll(rig);
     const { status, body } = await person.kube('PATCH', `${providers}/down`, patch);
     expect([status, body.reason]).toEqual([422, 'Invalid']);
@@ -258,7 +258,7 @@ describe('a change', () => {
     expect(await readAll(rig)).toEqual(before);
   });
 
-  test('that is only tried is judged, and not written', async () => {
+  test('as a dry run is checked, and not written', async () => {
     const before = await readAll(rig);
     const tried = await person.kube('PATCH', `${providers}/down?dryRun=All`, {
       spec: { displayName: 'Tried' },
@@ -272,7 +272,7 @@ describe('a change', () => {
     expect(await readAll(rig)).toEqual(before);
   });
 
-  test('cannot be made where it would not be the one that was named', async () => {
+  test('is refused if it would change another object', async () => {
     const before = await readAll(rig);
     const { body } = await person.kube('GET', `${providers}/down`);
     const renamed = { ...body, metadata: { ...body.metadata, name: 'up' } };
@@ -285,7 +285,7 @@ describe('a change', () => {
   });
 });
 
-describe('an upstream of one’s own', () => {
+describe('an own upstream', () => {
   const value = 'sk-of-somebody-0123456789';
 
   test('is created in three steps, and its Secret is readable by the user only', async () => {
@@ -327,7 +327,7 @@ describe('an upstream of one’s own', () => {
     expect(rig.printed.join('\n')).not.toContain(value);
   });
 
-  test('a Secret is never replaced, be it of a manifest or one with an issued key', async () => {
+  test('a Secret is never replaced, neither from a manifest nor with an issued key', async () => {
     const before = await readAll(rig);
     for (const name of ['mine', 'simulator-keys', 'quickstart-key']) {
       const { status, body } = await person.kube('POST', secrets, {

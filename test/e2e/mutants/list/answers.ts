@@ -88,7 +88,7 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/kept-answers.test.ts'],
   },
   {
-    name: 'what a client is reported once more counts until then',
+    name: 'text that is repeated at the end counts until then',
     file: 'gateway/dialects/translate.ts',
     from: 'this.facts.keptBytes += keptBytes - this.encoderBytes;',
     to: '',
@@ -207,7 +207,7 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/stream/answer-room.test.ts', 'test/gateway/endpoints/answer-room.test.ts'],
   },
   {
-    name: 'anyone who holds little has room for its answer beside those who hold much',
+    name: 'a caller that holds little has room for its answer beside callers that hold much',
     file: 'gateway/stream/answer-room.ts',
     from: 'Math.max(leftFree, bytesMax * littleShare)',
     to: 'leftFree',

@@ -133,7 +133,7 @@ export const credentials: readonly Mutant[] = [
     tests: ['test/gateway/upstream/request-headers.test.ts'],
   },
   {
-    name: 'the exchange knows nobody before it knows its token',
+    name: 'the exchange admits no caller before it knows its token',
     file: 'gateway/exchange/server.ts',
     from: 'if (token === undefined) {',
     to: 'if (false) {',
@@ -154,7 +154,7 @@ export const credentials: readonly Mutant[] = [
     tests: ['test/gateway/process/watchdog.test.ts'],
   },
   {
-    name: 'a process that is asked to by a signal writes no report',
+    name: 'a process writes no report on a signal',
     file: 'gateway/process/leave-no-dump.ts',
     from: 'process.report.reportOnSignal = false;',
     to: '',

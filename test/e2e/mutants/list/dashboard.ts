@@ -46,14 +46,14 @@ export const dashboard: readonly Mutant[] = [
     tests: session,
   },
   {
-    name: 'who signs in by the issuer ends the session that they had',
+    name: 'a sign-in by the issuer ends the earlier session',
     file: 'dashboard/routes/oidc.ts',
     from: 'await admit(door, request, reply, tokens, before);',
     to: 'await admit(door, request, reply, tokens);',
     tests: cluster,
   },
   {
-    name: 'who signs in by the issuer has no piece of another session left',
+    name: 'a sign-in by the issuer leaves no part of another session',
     file: 'dashboard/session/cookies.ts',
     from: ' || sealed !== undefined',
     to: '',
@@ -123,7 +123,7 @@ export const dashboard: readonly Mutant[] = [
     tests: guard,
   },
   {
-    name: 'a reader who takes nothing is waited for, and nothing is kept for them',
+    name: 'a client that reads nothing is waited for, and nothing is buffered for it',
     file: 'dashboard/routes/watch.ts',
     from: 'if (!raw.write(text)) await roomIn(raw, clock);',
     to: 'raw.write(text);',
@@ -165,7 +165,7 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/rig/keys.test.ts'],
   },
   {
-    name: 'anyone who is between does not say that there is no such object',
+    name: 'an answer from a proxy does not mean that an object is missing',
     file: 'dashboard/pages/shell/api.ts',
     from: "refusal.code === 'status_404'",
     to: 'false',
@@ -186,7 +186,7 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/e2e/dashboard/sign-in.e2e.ts'],
   },
   {
-    name: 'who is signed in is not what was so before somebody signed in',
+    name: 'an answer from before a sign-in does not tell who is signed in',
     file: 'dashboard/pages/shell/app.tsx',
     from: 'if (own === round.current)',
     to: 'if (own > 0)',
@@ -200,7 +200,7 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/e2e/dashboard/sign-in.e2e.ts'],
   },
   {
-    name: 'who is signed in is not waited for without end',
+    name: 'the wait for the session has an end',
     file: 'dashboard/pages/shell/app.tsx',
     from: "'session', { signal: AbortSignal.timeout(answerMs) }",
     to: "'session'",
@@ -284,7 +284,7 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/key-lists.test.ts'],
   },
   {
-    name: 'what is reported late does not take the place of a later list',
+    name: 'a late answer does not replace a later list',
     file: 'dashboard/rows/key-lists.ts',
     from: ' || version < read.resourceVersion',
     to: '',
@@ -396,7 +396,7 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/pages/patch-seen.test.ts'],
   },
   {
-    name: 'what never came to Kubernetes for want of a token is reported as refused',
+    name: 'a request without a token is reported as refused',
     file: 'dashboard/pages/shell/send-surely.ts',
     from: " &&\n    error.code !== 'issuer_unreachable'",
     to: '',

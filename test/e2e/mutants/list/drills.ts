@@ -67,7 +67,7 @@ export const drills: readonly Mutant[] = [
     tests: ['test/operator/drills/drills.test.ts'],
   },
   {
-    name: 'who has many long drills does not keep others from theirs',
+    name: 'a namespace with many long drills does not block the drills of others',
     file: 'operator/drills/drills.ts',
     from: 'runningOf(a) - runningOf(b) || a.dueMs - b.dueMs',
     to: 'a.dueMs - b.dueMs',

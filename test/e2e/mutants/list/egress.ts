@@ -60,7 +60,7 @@ export const egress: readonly Mutant[] = [
     tests: ['test/gateway/upstream/send.test.ts'],
   },
   {
-    name: 'what was given up before holds nobody back who comes after',
+    name: 'a call that was given up does not delay later ones',
     file: 'gateway/upstream/connection-use.ts',
     from: 'this.use.renew();',
     to: '',

@@ -12,14 +12,14 @@ const settleUsage = ['test/operator/usage/settle-usage.test.ts'];
 
 export const ledger: readonly Mutant[] = [
   {
-    name: 'what the largest leave is reported as the rest',
+    name: 'the rest after the largest is reported',
     file: 'ledger/read-api/series.ts',
     from: 'return sums.attempts > 0 ?',
     to: 'return sums.attempts < 0 ?',
     tests: ['test/ledger/series.test.ts'],
   },
   {
-    name: 'a tenant is not reported the targets of a route of somebody else',
+    name: 'a tenant does not see the targets of a route of another namespace',
     file: 'ledger/read-api/last-failover.ts',
     from: 'seesTargets ? { attempts: shown } : {}',
     to: '{ attempts: shown }',
@@ -110,7 +110,7 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/prices.test.ts'],
   },
   {
-    name: 'who asks for the budgets of one namespace learns of no other',
+    name: 'the budgets of one namespace contain no other',
     file: 'ledger/read-api/budgets.ts',
     from: 'namespace === undefined || one.namespace === namespace',
     to: 'true',
@@ -138,7 +138,7 @@ export const ledger: readonly Mutant[] = [
     tests: uncounted,
   },
   {
-    name: 'who leaves before the answer pays for what the upstream has read',
+    name: 'a client that disconnects before the answer pays for the input that the upstream has read',
     file: 'gateway/meter/ledger.ts',
     from: "outcome === 'cancelled' && isSent === true && status === 200",
     to: "outcome !== 'cancelled' && isSent === true && status === 0",
@@ -285,7 +285,7 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/export/send-events.test.ts'],
   },
   {
-    name: 'a receiver that takes nothing learns of for as long as it does',
+    name: 'a receiver that accepts nothing is reported all the time',
     file: 'ledger/export/send-events.ts',
     from: 'untakenSince ??= clock.now();',
     to: 'untakenSince = clock.now();',
@@ -306,7 +306,7 @@ export const ledger: readonly Mutant[] = [
     tests: [...store, ...readApi],
   },
   {
-    name: 'of budgets that are used up no other is reported',
+    name: 'the list of used-up budgets has no other',
     file: 'ledger/read-api/budgets.ts',
     from: '.filter(({ used }) => used >= share)',
     to: '',
@@ -320,14 +320,14 @@ export const ledger: readonly Mutant[] = [
     tests: readApi,
   },
   {
-    name: 'anyone who asks for days is not given the sum of them',
+    name: 'a question for days does not get their sum',
     file: 'ledger/read-api/read-api.ts',
     from: "'/v1/sums': ['interval'],",
     to: '',
     tests: readApi,
   },
   {
-    name: 'spend is shown to anyone who may see it',
+    name: 'spend is shown only with the right to see it',
     file: 'ledger/read-api/access.ts',
     from: "return isAllowed ? 'allowed' : 'refused';",
     to: "return isAllowed ? 'allowed' : 'allowed';",
@@ -348,21 +348,21 @@ export const ledger: readonly Mutant[] = [
     tests: readApi,
   },
   {
-    name: 'an exported event is known again by anyone who was sent it',
+    name: 'an exported event has the id of the sent one',
     file: 'ledger/commands.ts',
     from: '(parts.source ?? ofAccount)',
     to: 'ofAccount',
     tests: ['test/ledger/commands.test.ts'],
   },
   {
-    name: 'a period that is rated again learns of who pays it',
+    name: 'a rerate of a period keeps payers apart',
     file: 'ledger/commands.ts',
     from: 'const rows = all.filter((row) => row.payer === payer);',
     to: 'const rows = all;',
     tests: ['test/ledger/commands.test.ts'],
   },
   {
-    name: 'anyone who keeps budgets is answered however many others ask',
+    name: 'gateways with budgets are answered however many others ask',
     file: 'ledger/read-api/read-api.ts',
     from: 'return await spendSince(parts, searchParams, request.headers[SPEND_DAY_HEADER]);',
     to: 'return await places.hold(() => spendSince(parts, searchParams, undefined));',
@@ -376,7 +376,7 @@ export const ledger: readonly Mutant[] = [
     tests: busy,
   },
   {
-    name: 'a body that does not come keeps nobody from being answered',
+    name: 'a body that does not arrive blocks no other answer',
     file: 'ledger/read-api/read-api.ts',
     from: 'const question = readQuestion(pathname, await readBody(request));',
     to: 'const question = readQuestion(pathname, await places.hold(() => readBody(request)));',
@@ -390,7 +390,7 @@ export const ledger: readonly Mutant[] = [
     tests: [...busy, 'test/gateway/exchange/exchange.test.ts'],
   },
   {
-    name: 'anyone who knows more than this ledger is asked to begin again',
+    name: 'a follower that is ahead of this ledger begins again',
     file: 'ledger/read-api/spend-page.ts',
     from: 'if (last < after) return',
     to: 'if (last < 0) return',

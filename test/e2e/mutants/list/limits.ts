@@ -95,7 +95,7 @@ export const limits: readonly Mutant[] = [
     tests: [LIMITER],
   },
   {
-    name: 'what is in progress keeps its place',
+    name: 'a request in flight keeps its place',
     file: 'gateway/limits/limiter.ts',
     from: 'for (const { key } of seats) places.push({ key, id });',
     to: '',
@@ -109,7 +109,7 @@ export const limits: readonly Mutant[] = [
     tests: [LIMITER],
   },
   {
-    name: 'nobody waits for a store that is away',
+    name: 'no request waits for a store that is away',
     file: 'gateway/limits/guarded-store.ts',
     from: 'if (this.isOpen) this.turn(false, why);',
     to: '',
@@ -130,14 +130,14 @@ export const limits: readonly Mutant[] = [
     tests: [DOWN],
   },
   {
-    name: 'what the store hears late is not added to what the ledger has reported',
+    name: 'late spend in the store is not added to the ledger’s report',
     file: 'gateway/limits/limiter.ts',
     from: 'const keptCost = isLate && this.ledger !== undefined ? 0 : cost;',
     to: 'const keptCost = cost;',
     tests: [IN_STORE],
   },
   {
-    name: 'what the store hears late counts until the ledger has reported it',
+    name: 'late spend in the store counts until the ledger has reported it',
     file: 'gateway/limits/limiter.ts',
     from: 'reported: { known: this.known(asked), ownSpent: asked.own.spent },',
     to: '',
@@ -193,7 +193,7 @@ export const limits: readonly Mutant[] = [
     tests: [BOUNDS],
   },
   {
-    name: 'a bound that the upstream does not know by its newer name is reported by the older one',
+    name: 'a limit with an unknown newer name is sent under the older one',
     file: 'gateway/dialects/openai-chat/relay.ts',
     from: 'return older && !body.isNull(older) ? undefined : newer;',
     to: 'return older && body.isNull(older) ? newer : undefined;',
@@ -347,7 +347,7 @@ export const limits: readonly Mutant[] = [
     tests: [SHARES],
   },
   {
-    name: 'why the ledger is not heard is reported, and not each second',
+    name: 'the reason of a ledger outage is logged, and not each second',
     file: 'gateway/limits/ledger-reader.ts',
     from: 'if (failure !== this.failure) onTurn',
     to: 'onTurn',
@@ -361,21 +361,21 @@ export const limits: readonly Mutant[] = [
     tests: ['test/gateway/limits/ledger-reader.test.ts'],
   },
   {
-    name: 'who has budgets is not ready before it knows what was spent',
+    name: 'a gateway with budgets is not ready before it knows the spend',
     file: 'gateway/process/start.ts',
     from: 'wasReady ||= !limiter.awaitsSums;',
     to: 'wasReady = true;',
     tests: ['test/flow/budgets.test.ts'],
   },
   {
-    name: 'who was ready once stays so without the ledger',
+    name: 'a gateway that was ready stays ready without the ledger',
     file: 'gateway/process/start.ts',
     from: 'wasReady ||= !limiter.awaitsSums;',
     to: 'wasReady = !limiter.awaitsSums;',
     tests: ['test/flow/budgets.test.ts'],
   },
   {
-    name: 'who comes back waits for what was spent before',
+    name: 'a gateway that returns waits for its earlier spend',
     file: 'gateway/limits/ledger-reader.ts',
     from: 'if (seen >= this.leftBehind) {',
     to: 'if (seen >= -1) {',

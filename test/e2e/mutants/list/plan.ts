@@ -21,14 +21,14 @@ export const plan: readonly Mutant[] = [
     tests: sameAsServed,
   },
   {
-    name: 'anyone who sees one namespace is reported no provider by a plan',
+    name: 'a plan names no provider to a user of one namespace',
     file: 'ledger/read-api/plan.ts',
     from: 'return path === PLAN_PATH && !seesProviders ? plainPlanAnswerSchema.parse(named) : named;',
     to: 'return named;',
     tests: relay,
   },
   {
-    name: 'plans of a namespace are for who may see it',
+    name: 'plans of a namespace need the right to see it',
     file: 'ledger/read-api/read-api.ts',
     from: 'await expectAccessTo(parts, token, question.asked.namespace);',
     to: 'void question;',

@@ -4,7 +4,7 @@ import type { Mutant } from '../../../mutants/mutant.ts';
 
 export const streams: readonly Mutant[] = [
   {
-    name: 'who served one of several calls is not named as if it had served all',
+    name: 'the provider of one of several calls is not named as that of all',
     file: 'gateway/pipeline.ts',
     from: 'this.several?.asked.set(call, candidate);',
     to: 'this.several?.asked.set(0, candidate);',

@@ -11,7 +11,7 @@ export const table: readonly Mutant[] = [
     tests: ['test/operator/compile/many-conflicts.test.ts'],
   },
   {
-    name: 'who shares a route with others meets them at its ids',
+    name: 'routes that are shared with the same namespace compete for ids',
     file: 'operator/compile/checks/model-conflict.ts',
     from: 'const isShared = claim.sharedWith.length > 0;',
     to: 'const isShared = false;',
