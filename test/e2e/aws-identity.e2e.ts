@@ -43,58 +43,73 @@ function target(
   return { baseUrl, provider: 'team-a/bedrock', upstreamModel: model, dialects, ...more, providerEntry };
 }
 
-test('200 requests a second use credentials of ten seconds and projected tokens of six, and none fails', async () => {
-  await using parts = new AsyncDisposableStack();
-  const simulator = await startSimulator();
-  parts.defer(() => simulator.close());
-  const roles = { [podRole]: {}, [teamRole]: {} };
-  const tokens = parts.use(
-    await startAwsTokens({ region: 'us-east-1', service: 'bedrock', roles, keys: [] }),
-  );
-  tokens.lifetimeS = 10;
-  const { url: upstream } = simulator;
-  const sessionOf = (id: string) => tokens.sessionOf(id);
-  const bedrock = parts.use(
-    await startBedrock({ key: 'none', sessionOf, models: { [model]: 'sim' }, upstream }),
-  );
-  const folder = mkdtempSync(join(tmpdir(), 'projected-'));
-  parts.defer(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'token');
-  const project = (): void => {
-    writeFileSync(join(folder, 'next'), tokens.project(6_000));
-    renameSync(join(folder, 'next'), file);
-  };
-  project();
-  const kubelet = setInterval(project, 2_000);
-  parts.defer(() => clearInterval(kubelet));
-  const identity = {
-    AWS_REGION: 'us-east-1',
-    AWS_ROLE_ARN: podRole,
-    AWS_WEB_IDENTITY_TOKEN_FILE: file,
-    AWS_ENDPOINT_URL_STS: tokens.url,
-  };
-  const rig = await startRig(tableOf([target(bedrock.url, { identity: 'AWS', roleArn: teamRole })]), {
-    identity,
-  });
-  parts.defer(() => rig.close());
-  const models = { request: 'm', stream: 'm' };
-  const load = await startLoad({ urls: [rig.url], key: testKey, requestsPerSecond: 200, streams: 4, models });
-  await new Promise((resolve) => setTimeout(resolve, loadMs));
-  const figures = await load.stop();
-  const card = openScorecard('Renewed credentials');
-  card.add({
-    what: 'no request fails while credentials of AWS end every ten seconds',
-    tried: figures.requests,
-    failed: figures.failed + figures.cut,
-    fired: tokens.asked.length,
-    figures: `${tokens.asked.length} exchanges with ${new Set(tokens.shown).size} projected tokens; ${figures.streams} streams; p99 ${figures.p99Ms} ms; ${figures.reasons.join('; ')}`,
-  });
-  card.print();
-  expect(figures.reasons).toEqual([]);
-  expect([figures.failed, figures.cut]).toEqual([0, 0]);
-  expect(figures.requests).toBeGreaterThan(2_000);
-  expect(new Set(tokens.shown).size).toBeGreaterThan(4);
-});
+test.each([
+  ['of one session', {}],
+  ['of a session for each ApiKey', { sessionTags: 'ApiKey' }],
+])(
+  '200 requests a second use credentials of ten seconds and projected tokens of six, and none fails: %s',
+  async (whose, tagging) => {
+    await using parts = new AsyncDisposableStack();
+    const simulator = await startSimulator();
+    parts.defer(() => simulator.close());
+    const roles = { [podRole]: {}, [teamRole]: { takesTags: true } };
+    const tokens = parts.use(
+      await startAwsTokens({ region: 'us-east-1', service: 'bedrock', roles, keys: [] }),
+    );
+    tokens.lifetimeS = 10;
+    const { url: upstream } = simulator;
+    const sessionOf = (id: string) => tokens.sessionOf(id);
+    const bedrock = parts.use(
+      await startBedrock({ key: 'none', sessionOf, models: { [model]: 'sim' }, upstream }),
+    );
+    const folder = mkdtempSync(join(tmpdir(), 'projected-'));
+    parts.defer(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'token');
+    const project = (): void => {
+      writeFileSync(join(folder, 'next'), tokens.project(6_000));
+      renameSync(join(folder, 'next'), file);
+    };
+    project();
+    const kubelet = setInterval(project, 2_000);
+    parts.defer(() => clearInterval(kubelet));
+    const identity = {
+      AWS_REGION: 'us-east-1',
+      AWS_ROLE_ARN: podRole,
+      AWS_WEB_IDENTITY_TOKEN_FILE: file,
+      AWS_ENDPOINT_URL_STS: tokens.url,
+    };
+    const rig = await startRig(
+      tableOf([target(bedrock.url, { identity: 'AWS', roleArn: teamRole, ...tagging })]),
+      {
+        identity,
+      },
+    );
+    parts.defer(() => rig.close());
+    const models = { request: 'm', stream: 'm' };
+    const load = await startLoad({
+      urls: [rig.url],
+      key: testKey,
+      requestsPerSecond: 200,
+      streams: 4,
+      models,
+    });
+    await new Promise((resolve) => setTimeout(resolve, loadMs));
+    const figures = await load.stop();
+    const card = openScorecard('Renewed credentials');
+    card.add({
+      what: `no request fails while credentials of AWS end every ten seconds: ${whose}`,
+      tried: figures.requests,
+      failed: figures.failed + figures.cut,
+      fired: tokens.asked.length,
+      figures: `${tokens.asked.length} exchanges with ${new Set(tokens.shown).size} projected tokens; ${figures.streams} streams; p99 ${figures.p99Ms} ms; ${figures.reasons.join('; ')}`,
+    });
+    card.print();
+    expect(figures.reasons).toEqual([]);
+    expect([figures.failed, figures.cut]).toEqual([0, 0]);
+    expect(figures.requests).toBeGreaterThan(2_000);
+    expect(new Set(tokens.shown).size).toBeGreaterThan(4);
+  },
+);
 
 describe('moto', () => {
   let moto: ChildProcess;
