@@ -27,7 +27,7 @@ export const UPSTREAM_FAILURES: Readonly<Record<string, UpstreamFailure>> = {
   connect_timeout: { did: 'accepted no connection in time', fact: 'no connection in time', action: REACH },
   connect_refused: {
     did: 'refused the connection',
-    fact: 'it refuses connections',
+    fact: 'the upstream refuses connections',
     action: `${ADDRESS}, and whether the server runs`,
   },
   connect_failed: { did: 'could not be reached', fact: 'no connection', action: REACH },

@@ -20,7 +20,7 @@ export class ModelUnavailableError extends GatewayError {
     const why =
       route.reason === 'Suspended'
         ? `ModelRoute ${route.id} is suspended. Retry later, or ask its owner to set spec.suspended: false.`
-        : `no target of ModelRoute ${route.id} can be used. Retry later; the conditions of the ModelRoute say what is missing.`;
+        : `no target of ModelRoute ${route.id} can be used. Ask its owner to correct what the conditions of the ModelRoute name, or retry later.`;
     super('model_unavailable', `The model '${shorten(model)}' is out of service: ${why}`, {
       param: 'model',
       retryAfterSeconds: unavailableForSeconds,

@@ -114,7 +114,13 @@ export function compileKey({ object, parsed, secret, platform, nowMs }: KeyInput
         issued.condition,
         ...(unwritten === undefined ? [] : [holds('Degraded', unwritten.reason, unwritten.message)]),
         ...(spec.disabled
-          ? [holds('Disabled', 'DisabledBySpec', 'spec.disabled is true; set it to false')]
+          ? [
+              holds(
+                'Disabled',
+                'DisabledBySpec',
+                'spec.disabled is true, so callers get 401; set it to false',
+              ),
+            ]
           : []),
         ...timeConditions(isOver, end, nowMs),
       ],

@@ -208,7 +208,7 @@ export function priceListOf(
       namesOf: (upstreamModel) => listNames(upstreamModel, place),
     };
   }
-  if (vendor === undefined) return noPriceList(`models of a Provider of type ${type} have no list price`);
+  if (vendor === undefined) return noPriceList(`a Provider of type ${type} has no list prices`);
   // Without the address: users who target a Provider of another namespace read this too.
   if (!endpoint.isBuiltIn) {
     return noPriceList(

@@ -1,7 +1,14 @@
 // What can a user say about a caller? The ApiKey: who it is, what it may call, how much, until when.
 
 import { z } from 'zod';
-import { ageColumn, conditionColumn, reasonColumn, stateColumn, untilColumn } from './columns.ts';
+import {
+  ageColumn,
+  conditionColumn,
+  messageColumn,
+  reasonColumn,
+  stateColumn,
+  untilColumn,
+} from './columns.ts';
 import { durationField, toMs } from './duration.ts';
 import {
   beforeRename,
@@ -162,8 +169,10 @@ const apiKeySpecSchema = withRules(
     disabled: z
       .boolean()
       .default(false)
-      .describe('Disable the key at once, on all pods, without deleting the object.'),
-    expiresAt: timeSchema.optional().describe('When the key expires, by the clock of each gateway pod.'),
+      .describe('Disable the key at once, on all pods, without deleting the object: callers get 401.'),
+    expiresAt: timeSchema
+      .optional()
+      .describe('When the key expires, by the clock of each gateway pod. A later time makes it work again.'),
     secret: secretSchema.optional().describe('The Secret that the operator writes the key to.'),
     imports: listMap(importSchema, 'sha256', 4)
       .optional()
@@ -187,7 +196,7 @@ const apiKeySpecSchema = withRules(
     budgets: budgetsSchema.optional().describe('How much the key may spend.'),
     attributes: stringMap({ entriesMax: 16, valueMax: 256 })
       .optional()
-      .describe('Attributes for the ledger, spans and metrics.'),
+      .describe('Names and values of your own, which ledger, spans and metrics repeat.'),
     metadata: withRules(z.record(z.string(), z.string().max(256)).meta({ maxProperties: 16 }), [
       {
         // An object that was stored with the old name goes on as it is, until this field changes.
@@ -384,6 +393,7 @@ export const apiKeyResource = defineResource({
     untilColumn,
     reasonColumn,
     ageColumn,
+    messageColumn('.status.conditions[?(@.type=="Ready")].message', 'What to do, if the key does not serve.'),
   ],
   selectableFields: ['.spec.disabled', '.spec.owner.team'],
 });

@@ -240,7 +240,7 @@ export const commonStatus = {
     .enum(states)
     .optional()
     .describe(
-      'The most severe current state, in one word. Invalid: the object has an error, or another object holds its id. Failing: a dependency is missing, or calls fail. Expired, Disabled, Suspended: out of service by its own fields. OverBudget: a budget is used up. Held: the last good form serves. Degraded: a part fails. Pending: not on every gateway pod yet.',
+      'The most severe current state, in one word. Invalid: the object has an error, or another object holds its id or key. Failing: a dependency is missing, or calls fail. Expired, Disabled, Suspended: out of service by its own fields. OverBudget: a budget is used up. Held: the last good form serves. Degraded: a part fails, or another object claims the same key. Pending: not on every gateway pod yet, or a reference has just become missing.',
     ),
   until: timeSchema
     .optional()

@@ -97,11 +97,11 @@ const targetSchema = z.strictObject({
   api: upstreamApiSchema
     .optional()
     .describe(
-      'The only dialect used with this target; default: the dialect of the caller if the Provider speaks it, else the dialect with the fewest losses.',
+      'The only dialect used with this target; default: the dialect of the caller if the Provider speaks it, else the dialect whose translation loses least.',
     ),
   pricing: pricingSchema.optional().describe('Price of this target; replaces spec.pricing as a whole.'),
   timeouts: ownTimeoutsSchema.optional().describe('Timeouts of this target, where they differ.'),
-  parameters: parametersSchema.optional().describe('Default request members, sent if the caller omits them.'),
+  parameters: parametersSchema.optional().describe('Request fields that are sent if the caller omits them.'),
 });
 
 const BASE = '100ms';

@@ -28,9 +28,8 @@ type Is = (facts: StateFacts) => boolean;
 const isIn: Readonly<Record<State, Is>> = {
   Invalid: (facts) =>
     !facts.isHeld &&
-    (find(facts, 'Conflicted', 'True') !== undefined ||
-      // Without a usable target the fault is in what the route names.
-      (find(facts, 'Accepted', 'False')?.reason ?? 'NoUsableTarget') !== 'NoUsableTarget'),
+    // Without a usable target the fault is in what the route names.
+    (find(facts, 'Accepted', 'False')?.reason ?? 'NoUsableTarget') !== 'NoUsableTarget',
   Failing: (facts) => waitsInVain(facts) || failsCalls(facts),
   Expired: (facts) => find(facts, 'Expired', 'True') !== undefined,
   Disabled: (facts) => find(facts, 'Disabled', 'True') !== undefined,
@@ -39,6 +38,7 @@ const isIn: Readonly<Record<State, Is>> = {
   Held: ({ isHeld }) => isHeld,
   Degraded: (facts) =>
     find(facts, 'Degraded', 'True') !== undefined ||
+    find(facts, 'Conflicted', 'True') !== undefined ||
     find(facts, 'Healthy', 'False') !== undefined ||
     find(facts, 'CredentialsValid', 'False') !== undefined ||
     facts.targets?.some((target) => isUnhealthy(target) || failsPartly(target)) === true,

@@ -712,12 +712,14 @@ describe('a Provider in use by ModelRoutes', () => {
     const used = 'Provider team-a/one is used by 2 ModelRoutes';
     for (const what of [one, ['providers', '--all', '-n', 'team-a']]) {
       const refusal = await refusalOf(plane().kubectl(['delete', ...what]));
-      expect(refusal).toContain(`${used}. Remove it from spec.targets there first, or allow this: ${allow}`);
+      expect(refusal).toContain(
+        `${used}. Remove it from spec.targets of these ModelRoutes first, or allow this: ${allow}`,
+      );
     }
     const suspended = { spec: { suspended: true } };
     const patch = ['patch', ...one, '--type=merge', '-p', JSON.stringify(suspended)];
     expect(await refusalOf(plane().kubectl(patch))).toContain(
-      `${used}, and spec.suspended takes it out of service. Remove it from spec.targets there first, or allow this: ${allow}`,
+      `${used}, and spec.suspended takes it out of service. Remove it from spec.targets of these ModelRoutes first, or allow this: ${allow}`,
     );
   });
 

@@ -227,7 +227,7 @@ test('a wrong port: one failing call marks the Provider, with the cause', async 
   await answered(gateway, caller, 'closed', ({ status }) => status === 502 || status === 503);
   const condition = await saidOf({ ref: 'provider/closed', type: 'Healthy', reason: /./, status: 'False' });
   const afterMs = performance.now() - startMs;
-  expect(condition.message).toMatch(/it refuses connections; check/);
+  expect(condition.message).toMatch(/the upstream refuses connections; check/);
   const { status, text } = await askGateway(gateway, caller, 'closed');
   row(
     'a wrong port',

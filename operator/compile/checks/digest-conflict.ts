@@ -139,16 +139,18 @@ export function digestRefused(refused: readonly RefusedDigest[]): Finding {
     return digests.length === 0 ? [] : [`the key with SHA-256 ${digests.join(', ')}`];
   };
   const alone = 'already belongs to another ApiKey, and works only for that one';
+  const newKey =
+    'remove its entry of spec.imports, and without an import Penstock makes a key, or import the SHA-256 of another key';
   const messages = [
-    ...keys('taken').map((key) => `${key} ${alone}; make a new key for this ApiKey`),
+    ...keys('taken').map((key) => `${key} ${alone}; ${newKey}`),
     ...keys('foreign').map(
       (key) =>
-        `${key} ${alone}. That ApiKey is in another namespace, so this namespace can never use the key, even after it is ` +
-        'deleted there; make a new key for this ApiKey',
+        `${key} ${alone}. That ApiKey is in another namespace, so this namespace cannot use the key until a year after its end ` +
+        `there; ${newKey}`,
     ),
     ...keys('retired').map(
       (key) =>
-        `${key} belonged to an ApiKey of another namespace, so this namespace can never use it; make a new key for this ApiKey. ` +
+        `${key} belonged to an ApiKey of another namespace, so this namespace cannot use it until a year after its end; ${newKey}. ` +
         'Where the key was moved on purpose, the platform team can release it with the annotation penstock.dev/release-key',
     ),
   ];

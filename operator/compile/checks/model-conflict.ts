@@ -174,7 +174,9 @@ export function modelConflict(loser: Claim, { modelId, winner, by }: Conflict): 
   const why = by === 'age' ? '' : ', which claimed it first';
   return {
     reason: 'ModelConflict',
-    message: `the model id "${modelId}" belongs to ${who}${why}; create this one with another spec.model, or delete one of the two`,
+    message:
+      `the model id "${modelId}" belongs to ${who}${why}; spec.model cannot be edited: ` +
+      'delete this ModelRoute and create it with another spec.model, or delete the other one',
   };
 }
 

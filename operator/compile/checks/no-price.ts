@@ -20,7 +20,7 @@ interface PricingRules {
 
 const denied = 'spec.unpriced is Deny, so only calls with a Provider of the caller are sent there';
 const metered =
-  'tokens are recorded, their cost stays unknown, and keys with a budget that blocks are refused, except at a Provider of their own namespace';
+  'tokens are recorded without a cost, and keys with a blocking budget are refused, except at a Provider of their own namespace';
 
 export function noPrice(targets: readonly UnpricedTarget[], rules: PricingRules): Finding | undefined {
   if (targets.length === 0) return undefined;
@@ -32,7 +32,9 @@ export function noPrice(targets: readonly UnpricedTarget[], rules: PricingRules)
     message: [
       ...each,
       rules.isDenied ? denied : whatBecomes(own, foreign, rules),
-      ...(own.length === 0 ? [] : ['set spec.pricing, or pricing at the target']),
+      ...(own.length === 0
+        ? []
+        : ['set spec.pricing, or pricing at the target, with inputPerMillion and outputPerMillion']),
       ...(foreign.length === 0
         ? []
         : [

@@ -11,7 +11,7 @@ export function secretNotOptedIn(use: SecretUse, secret: SecretRecord): Finding 
     reason: 'SecretNotOptedIn',
     message:
       `${use.field} names Secret ${use.secret}, which lacks the label ${CREDENTIAL_LABEL}: "true", ` +
-      `its owner's consent to the use in Providers; add it, or run: ` +
+      `by which its owner allows the use in Providers; run: ` +
       `kubectl -n ${use.namespace} label secret ${use.secret} ${CREDENTIAL_LABEL}=true`,
   };
 }

@@ -395,7 +395,7 @@ describe('two ApiKeys with one key', () => {
         expect(served(after)).toEqual([]);
         expect(condition(after, 'ApiKey', 'team-a/old', 'Accepted')).toMatchObject({
           reason: 'DigestConflict',
-          message: expect.stringMatching(/this namespace can never use/),
+          message: expect.stringMatching(/this namespace cannot use/),
         });
         expect(served(run(asking))).toEqual([youngServes]);
       },

@@ -61,7 +61,7 @@ describe('an older route that asks for the id of a younger one in service', () =
     const later = run(asking);
     expect(later.table).toEqual(good.table);
     expect(reported(later, 'older', 'Conflicted')).toBe(
-      'True ModelConflict: the model id "b" belongs to the ModelRoute team-a/younger, which claimed it first; create this one with another spec.model, or delete one of the two',
+      'True ModelConflict: the model id "b" belongs to the ModelRoute team-a/younger, which claimed it first; spec.model cannot be edited: delete this ModelRoute and create it with another spec.model, or delete the other one',
     );
     expect(later.verdicts.find(({ name }) => name === 'older')).toMatchObject({
       isInTable: true,

@@ -59,8 +59,8 @@ describe('the route of a tenant over a Provider of the platform', () => {
       status: 'False',
       reason: 'NoPrice',
       message:
-        'no price for target main: @pydantic/genai-prices 0.1.8 knows no model "gpt-x" of openai; tokens are recorded, their ' +
-        'cost stays unknown, and keys with a budget that blocks are refused, except at a Provider of their own namespace; pricing of this route does not count for target main, whose Provider is not of namespace team-a: ' +
+        'no price for target main: @pydantic/genai-prices 0.1.8 knows no model "gpt-x" of openai; tokens are recorded without ' +
+        'a cost, and keys with a blocking budget are refused, except at a Provider of their own namespace; pricing of this route does not count for target main, whose Provider is not of namespace team-a: ' +
         'use a model of the platform that has a price, or your own Provider',
     });
   });
@@ -78,7 +78,7 @@ describe('the route of a tenant over a Provider of the platform', () => {
     expect(blocked).toMatchObject({ status: 'False', reason: 'NoPrice' });
     expect(blocked.message).toContain(
       'the platform has set a budget for namespace team-a, so nothing is sent to target shared; of the others tokens are ' +
-        'recorded, their cost stays unknown, and keys with a budget that blocks are refused, except at a Provider of their own namespace; set spec.pricing, or pricing at the target; pricing of this route does not ' +
+        'recorded without a cost, and keys with a blocking budget are refused, except at a Provider of their own namespace; set spec.pricing, or pricing at the target, with inputPerMillion and outputPerMillion; pricing of this route does not ' +
         'count for target shared,',
     );
     expect(priced(worldOf([spec], [{ ...block, action: 'Warn' }])).message).not.toContain(

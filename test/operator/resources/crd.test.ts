@@ -151,7 +151,7 @@ test.each(
   const expected: Record<string, string[]> = {
     Provider: ['TYPE', 'STATE', 'READY', 'HEALTHY', 'ROUTES', 'AGE', 'MESSAGE'],
     ModelRoute: ['MODEL', 'VISIBILITY', 'STATE', 'READY', 'USABLE', 'TARGETS', 'AGE', 'MESSAGE'],
-    ApiKey: ['STATE', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
+    ApiKey: ['STATE', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE', 'MESSAGE'],
     TenantPolicy: ['STATE', 'READY', 'NAMESPACES', 'USED-UP', 'AGE'],
   };
   expect(columns).toEqual(expected[kind]);

@@ -35,6 +35,11 @@ const rows: readonly (readonly [what: string, facts: Facts, state: (typeof state
     'Invalid',
   ],
   [
+    'has a key that another ApiKey claimed in vain',
+    of([accepted, ready, ['Conflicted', 'True', 'DigestConflict']]),
+    'Degraded',
+  ],
+  [
     'names a Secret that may still come',
     of([
       accepted,
