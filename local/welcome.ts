@@ -15,7 +15,7 @@ interface WelcomeFacts {
   readonly snippetsFile: string;
   /** What opens it, once; or why there is none. */
   readonly dashboard: { readonly link: string } | { readonly missing: string };
-  /** In the order in which they are worth showing. */
+  /** All that is served, in the order in which they are worth showing; the example has those of its key. */
   readonly models: readonly string[];
   /** A key and a model that it may call. */
   readonly example: Example | undefined;
@@ -27,18 +27,21 @@ const modelsShownMax = 4;
 
 export function describeWelcome(facts: WelcomeFacts): string {
   const { url, baseUrl, models, example, warning } = facts;
-  const shown = models.slice(0, modelsShownMax).join(', ');
-  const more = models.length > modelsShownMax ? `, and ${models.length - modelsShownMax} more` : '';
   return `${example === undefined ? needed : describeFirstSnippets({ ...example, url, baseUrl })}
 Penstock serves ${countModels(models.length)} on ${baseUrl}
-  models     ${shown}${more}
-  key        ${example?.key ?? 'none that can call a model yet'}
+  models     ${describeModels(example?.models ?? models)}
+  key        ${example === undefined ? 'none that can call a model yet' : `${example.key} (${example.apiKey})`}
   manifests  ${facts.manifestsFolder.replace(/\/?$/, '/')} (edit a file: it is live at once)
 ${example === undefined ? '' : `  snippets   ${facts.snippetsFile} (JavaScript and the Anthropic SDKs too)\n`}\
   simulator  ${facts.simulatorUrl}
   metrics    ${facts.metricsUrl}/metrics
   dashboard  ${describeDashboard(facts.dashboard)}
 ${warning === undefined ? '' : `${warning}\n`}Ctrl-C ends it.`;
+}
+
+function describeModels(models: readonly string[]): string {
+  const more = models.length - modelsShownMax;
+  return `${models.slice(0, modelsShownMax).join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
 }
 
 function describeDashboard(dashboard: WelcomeFacts['dashboard']): string {

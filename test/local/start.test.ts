@@ -166,7 +166,7 @@ describe('the printed key', () => {
       const lines: string[] = [];
       const second = await startLocal(settingsFor(first), (line) => lines.push(line));
       await second.close();
-      expect(lines.join('\n')).toContain(`key        ${key}\n`);
+      expect(lines.join('\n')).toContain(`key        ${key} (default/quickstart)\n`);
     } finally {
       await first.close();
     }
@@ -183,22 +183,56 @@ describe('the printed key', () => {
     expect(await readdir(join(made.state, 'keys', 'default'))).toEqual(['quickstart']);
   });
 
-  test('can call the printed model, also with other keys before it', async () => {
+  const apiKey = (name: string, spec: string) =>
+    `---\napiVersion: penstock.dev/v1alpha1\nkind: ApiKey\nmetadata: { name: ${name} }\nspec: ${spec}\n`;
+
+  // Files are read in the order of their names: bot.yaml comes before key.yaml.
+  test.each([
+    ['of another namespace', apiKey('bot, namespace: team-a', '{}')],
+    ['of the same namespace', apiKey('bot', '{}')],
+  ])('stays that of the quickstart after a restart where a key %s was added', async (_of, added) => {
     const rig = await start({
       async prepare(made, upstream) {
         await copyQuickstart(made, upstream.port);
-        const apiKey = (name: string, spec: string) =>
-          `---\napiVersion: penstock.dev/v1alpha1\nkind: ApiKey\nmetadata: { name: ${name} }\nspec: ${spec}\n`;
+        await made.write('bot.yaml', added);
+      },
+    });
+    const summary = rig.printed.at(-1);
+    expect(summary).toContain(`  key        ${rig.key} (default/quickstart)\n`);
+    expect(summary).toContain(`Bearer ${rig.key}'`);
+    expect(summary).toContain('  models     penstock/small, penstock/failover\n');
+    expect((await rig.ask('penstock/small')).status).toBe(200);
+  });
+
+  test('is one without limits, and one of the namespace default, where the quickstart has none', async () => {
+    const rig = await start({
+      async prepare(made, upstream) {
+        await copyQuickstart(made, upstream.port);
+        await made.edit('key.yaml', 'name: quickstart', 'name: spare');
+        await made.write(
+          'all.yaml',
+          apiKey('bot, namespace: team-a', '{}') + apiKey('limited', '{ limits: { requestsPerMinute: 1 } }'),
+        );
+      },
+    });
+    expect(rig.printed.at(-1)).toContain(`  key        ${rig.key} (default/spare)\n`);
+  });
+
+  test('can call the printed model, and the summary lists the models of that key', async () => {
+    const rig = await start({
+      async prepare(made, upstream) {
+        await copyQuickstart(made, upstream.port);
         const keys = [
           apiKey('disabled', '{ disabled: true }'),
           apiKey('ended', '{ expiresAt: "2020-01-01T00:00:00Z" }'),
           apiKey('nothing', '{ models: { deny: ["*"] } }'),
           apiKey('one', '{ models: { allow: [penstock/failover] }, secret: { key: token } }'),
         ];
-        await made.write('all.yaml', keys.join(''));
+        await made.write('key.yaml', keys.join(''));
       },
     });
     expect(rig.printed.at(-1)).toContain('"model":"penstock/failover"');
+    expect(rig.printed.at(-1)).toContain('  models     penstock/failover\n');
     expect((await rig.ask('penstock/failover')).status).toBe(200);
     expect((await rig.ask('penstock/small')).status).toBe(404);
   });
