@@ -43,7 +43,7 @@ const metricTables = [
   ...['gateway/meter/metric-table.ts', 'operator/metric-table.ts', 'ledger/metric-table.ts'],
   'dashboard/metric-table.ts',
 ];
-/** Metrics: pulled by anyone who asks, and sent where an address is set. */
+/** Metrics: scraped from the process, and sent where an address is set. */
 const ownMetrics = [
   ...['core/telemetry/metric.ts', 'core/telemetry/prometheus.ts', 'core/telemetry/process-server.ts'],
   'core/telemetry/build-info.ts',

@@ -36,7 +36,7 @@ test('alerts and dashboards use metrics that exist', async () => {
   );
   expect(expressions.length).toBeGreaterThan(20);
   expect(expressions.flatMap(faultsOf)).toEqual([]);
-  // What the page says one should be reported of, one learns of.
+  // Every metric whose text says alert has a rule.
   const silent = [gatewayMetrics, operatorMetrics, ledgerMetrics, dashboardMetrics]
     .flatMap((table: MetricTable) => Object.values(table))
     .filter(({ meaning }) => /\balert\b/i.test(meaning))

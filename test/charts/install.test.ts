@@ -350,7 +350,7 @@ const PARTIES: readonly {
     ],
   },
   {
-    who: 'anyone who is bound to penstock-tenant in a namespace',
+    who: 'a user with penstock-tenant in a namespace',
     user: 'tenant-of-a',
     rights: [
       ['get,list,watch,create,update,patch,delete', 'penstock.dev/apikeys', 'team-a'],

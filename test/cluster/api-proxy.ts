@@ -19,15 +19,15 @@ export interface Passing {
 }
 
 export interface ApiProxyOptions {
-  /** Before it is passed on. Anyone who asks is kept waiting. */
+  /** Before it is passed on. The caller is kept waiting. */
   before?(passing: Passing): void | Promise<void>;
-  /** The server has answered; anyone who asks does not know it yet. */
+  /** The server has answered; the caller does not know it yet. */
   after?(passing: Passing, status: number): void | Promise<void>;
   /** True: 410 is said in place of the server, which is not asked. */
   isExpired?(passing: Passing): boolean;
   /** A status to be said in place of the server, which is not asked. */
   refusal?(passing: Passing): number | undefined;
-  /** What anyone who watches reads in place of this line; or nothing more comes: the connection ends, or without a word. */
+  /** What a watch reads in place of this line; or nothing more comes: the connection ends, or without a word. */
   watchLine?(passing: Passing, line: string): readonly string[] | 'cut' | 'stall';
   /** Lists come in pages of so many objects at most, as a server may have it. */
   readonly pageMax?: number;

@@ -29,7 +29,7 @@ const configMap = (inNamespace: string, name: string, owner?: object) => ({
 describe('a control plane', () => {
   test('serves the version that is pinned', async () => {
     const { gitVersion } = JSON.parse(await plane().mustKubectl(['get', '--raw', '/version']));
-    // Anyone who brings other programs wants another version.
+    // With programs of its own a machine wants another version.
     expect(gitVersion).toMatch(process.env.KUBEBUILDER_ASSETS ? /^v1\.\d+\.\d+/ : /^v1\.36\.\d+$/);
   });
 

@@ -16,7 +16,7 @@ export interface PlaneFiles {
   readonly serverFlags: readonly string[];
 }
 
-/** Anyone who is not known may ask only whether the server is well. */
+/** Unknown callers may only read the health of the server. */
 const authentication = {
   apiVersion: 'apiserver.config.k8s.io/v1',
   kind: 'AuthenticationConfiguration',

@@ -74,7 +74,7 @@ export async function run(command: string, args: readonly string[], options: Run
 function startRunner(): Runner {
   const child = fork(new URL('runner.ts', import.meta.url), { env: bareEnvironment(), execArgv: [] });
   const started: Runner = { process: child, waiting: new Map() };
-  // Anyone who waits for an answer keeps this process alive; it does not by itself.
+  // A wait for an answer keeps this process alive; the child does not by itself.
   child.unref();
   child.on('message', ({ id, ran }: Answer) => started.waiting.get(id)?.resolve(ran));
   const fail = (error: Error): void => {

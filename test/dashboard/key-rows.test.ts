@@ -427,7 +427,7 @@ test('a list at half of its age is read again in the background, and follows cha
   lists.change(ada, 'team-a', added('early'));
   expect(await names()).toEqual(['bot', 'early']);
   items.push({ metadata: { ...metadata, name: 'next' } });
-  // The one that is shown is over, and anyone who asks waits for the next: it is not read twice.
+  // The shown list is too old, and all requests wait for the next: the list is not read twice.
   clock.advance(5_000);
   const waiting = names();
   answer.resolve();

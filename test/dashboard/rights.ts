@@ -185,7 +185,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
       const users = new Set(
         events.filter(({ userAgent }) => userAgent === 'penstock').map(({ user }) => user),
       );
-      // The admin is anyone who made the tokens for this test.
+      // The admin made the tokens for this test.
       expect([...users].sort()).toEqual([
         'admin',
         ...['editor', 'nobody', 'viewer'].map((name) => `system:serviceaccount:team-a:${name}`),

@@ -1,5 +1,5 @@
 // How quickly is a caller reported that every target is down? A gateway as a process, every breaker open, and a load that goes on for a minute:
-// who calls is reported at once, but for the one a second that finds out. Callers and gateway share the machine; the figure says how busy it was.
+// callers are answered at once, but for the one a second that finds out. Callers and gateway share the machine; the figure says how busy it was.
 //
 // PENSTOCK_DOWN_SECONDS (default 60) says for how long, PENSTOCK_DOWN_RATE (default 300) how many requests a second.
 

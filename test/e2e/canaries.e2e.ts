@@ -42,7 +42,7 @@ test('the value of every secret field is in its Secret alone', { timeout: 600_00
   for (const field of fields)
     expect([field, [...values.values()].some((value) => value.includes(field))]).toEqual([field, true]);
 
-  // A caller may be reported its own words.
+  // A caller may get its own text back.
   const untold = new Map([...values].filter(([, value]) => value !== prompt));
   const kinds: (readonly [string, Secrets, Texts])[] = [
     ...searchedKinds.map((kind) => [kind, values, textsOf(searched.texts, kind)] as const),

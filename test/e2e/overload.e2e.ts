@@ -175,7 +175,7 @@ test('5,000 slow sockets: others wait less than twice as long', async () => {
     calm,
     `${shown(calm.latencyMs?.p99)} without`,
   );
-  // Five times as many pieces take so much time of both cores that callers notice it anyone who is attacked: a neighbour tells how much.
+  // Five times as many pieces take so much time of both cores that callers notice it at any server: a neighbour shows how much.
   const hard = await underAttack(rig.target, 2_000);
   const beside = await underAttack(await rig.startNeighbour(), 2_000);
   judge(

@@ -32,7 +32,7 @@ const refusals = 300_000;
 const asks = 20;
 const goalMs = 200;
 const roundsMax = 3;
-/** For which anyone who takes journals in may have to wait, beside anything. */
+/** The longest wait for the reader of journals, whatever else runs. */
 const delayMaxMs = 150;
 
 /** What a dashboard asks every minute about all that there is, and what costs the database most: beside them journals come in as fast as ever. */

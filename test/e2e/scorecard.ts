@@ -10,7 +10,7 @@ export interface Claim {
   readonly failed: number;
   /** How many failures the claim allows; 0 where left out. */
   readonly allowed?: number;
-  /** How often the fault was seen to happen by anyone who makes it; left out where the claim is about no fault. */
+  /** How often the fault was seen to happen; left out where the claim is about no fault. */
   readonly fired?: number;
   /** Figures beside it: `p99 12 ms`. */
   readonly figures?: string;

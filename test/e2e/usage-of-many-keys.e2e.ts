@@ -1,5 +1,5 @@
 // Who spends what, of fifty thousand keys that are all in use? A real ledger in which every one of them has records, a real operator with the
-// memory of a pod, and kubectl. Spend is reported slowly; who waits for something else does not wait for it.
+// memory of a pod, and kubectl. Spend is written slowly; other writes do not wait for it.
 //
 // PENSTOCK_KEYS (default 50000) says how many, PENSTOCK_USAGE_SECONDS (default 120) for how long the writes are watched.
 

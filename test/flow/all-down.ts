@@ -51,7 +51,7 @@ export async function reportedAtOnce(
   for (let n = 0; n < times; n++) {
     const seen = await ask(rig, asked);
     expect([seen.status, errorOf(seen)?.code]).toEqual([503, 'upstream_unavailable']);
-    // Anyone who asks again by itself only adds to what cannot be served.
+    // Automatic retries only add to the load that cannot be served.
     expect(seen.headers).toMatchObject({
       'retry-after': '5',
       'x-should-retry': 'false',

@@ -1,4 +1,4 @@
-// What is billed of a response that its provider goes on with, anyone who waits for it?
+// What is billed of a response that its provider continues, with or without a waiting client?
 
 import { describe, expect, test } from 'vitest';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';

@@ -123,7 +123,7 @@ function isWhole({ seen, isStream }: Asked): boolean {
 
 /** Where the ledger and the wall disagree about one request. */
 function disagreementOf({ seen, calls, records }: Asked): string | undefined {
-  // A caller that was reported no id: its records are counted with those of all such.
+  // A caller that got no id: its records are counted with those of all such.
   if (seen?.headers['x-request-id'] === undefined) return undefined;
   if (records.length < calls.length) return `${calls.length} calls, ${records.length} records`;
   if (records.filter(({ outcome }) => outcome === 'answered').length > 1) return 'answered twice';
@@ -158,7 +158,7 @@ function expectTruth(asked: readonly Asked[], proxy: FaultProxy, rig: Rig, fault
     asked.flatMap((one) => disagreementOf(one) ?? []),
     note,
   ).toEqual([]);
-  // Of callers that were reported no id: as many records as calls, none of them without an end of its own.
+  // Of callers that got no id: as many records as calls, none of them without an end of its own.
   const untold = asked.filter(({ seen }) => seen?.headers['x-request-id'] === undefined);
   const reported = new Set(asked.flatMap(({ records }) => records));
   expect(rig.records.filter((record) => !reported.has(record)).length, note).toBe(

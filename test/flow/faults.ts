@@ -657,7 +657,7 @@ const halvesOf = (upstream: DialectName): readonly Row[] => [
     read: 11,
   },
   {
-    // Of the other dialects the reason says that nothing is missing; here it is reported in the last event.
+    // In the other dialects the finish reason says that nothing is missing; here the last event says it.
     name: 'all of a response but its last event',
     fault: { type: 'answer', omit: ['end'] },
     modes: ['stream'],

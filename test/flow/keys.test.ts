@@ -302,7 +302,7 @@ describe('a key after its cooldown', () => {
     },
   );
 
-  /** Anyone who waits looks again as often, and sets out again in between. */
+  /** A waiting request checks again as often, and retries in between. */
   async function looking(clock: { advance(ms: number): void }, times: number): Promise<void> {
     for (let n = 0; n < times; n++) {
       clock.advance(200);

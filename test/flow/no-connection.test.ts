@@ -1,5 +1,5 @@
 // What if no connection comes about, or one to somebody else? In four dialects, streamed and plain: the next provider answers, the
-// ledger says why, and nothing was sent to anyone who is not the provider.
+// ledger says why, and nothing was sent to any other server.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCertificate } from '../core/egress/certificates.ts';

@@ -20,7 +20,7 @@ const keys = 40;
 const started = new AsyncDisposableStack();
 /** What the database says of the question that was asked last. */
 const steps: string[] = [];
-/** Rows that came out of it, for anyone who builds the answer. */
+/** Rows of the result, from which the answer is built. */
 let handed = 0;
 let store: LedgerStore;
 let reader: ReadApi;
@@ -68,7 +68,7 @@ function budgetOf(spender: Spender, name: string, limitPicodollars: bigint): Bud
 }
 
 test.each(['/v1/costs?from=2026-10-21', '/v1/budgets?usedShare=1&limit=100'])(
-  '%s is about every key, and anyone who builds the answer reads a row of none',
+  '%s is about every key, and its answer is built without reading rows of keys',
   async (path) => {
     handed = 0;
     const { body } = await reader.ask(path, 'anybody');

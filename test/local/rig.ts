@@ -125,7 +125,7 @@ export async function startLocalRig(options: RigOptions = {}): Promise<LocalRig>
   };
 }
 
-/** For processes that are reported theirs: nobody else takes them at the same time. */
+/** For processes with given ports: no other test takes them at the same time. */
 export async function freePorts(count: number): Promise<[number, ...number[]]> {
   const ports = new Set<number>();
   while (ports.size < count) ports.add(await freePort());

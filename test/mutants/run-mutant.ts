@@ -31,7 +31,7 @@ export interface Copy {
 const root = join(import.meta.dirname, '../..');
 const uncopied = ['node_modules', '.git'];
 
-/** A real copy, no links: anyone who imports through a link imports what it leads to, which is the file as it was. */
+/** A real copy, no links: an import through a link reads the file as it was. */
 export async function copyProject(): Promise<Copy> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-mutants-'));
   for (const name of await readdir(root))

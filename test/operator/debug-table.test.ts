@@ -1,4 +1,4 @@
-// Can anyone who looks into a trouble see at a glance which gateway pod runs what?
+// Does a page show at a glance which gateway pod runs what?
 
 import { expect, test } from 'vitest';
 import { buildDebugTable, renderDebugTable } from '../../operator/debug-table.ts';

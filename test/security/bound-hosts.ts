@@ -243,7 +243,7 @@ class RecordingPool extends Pool {
       to: this.origin,
       bytes: `${options.path} ${JSON.stringify(options.headers)} ${String(options.body)}`,
     });
-    // Anyone who counts tokens asks the next one then.
+    // A count of tokens asks the next one then.
     queueMicrotask(() => handler.onResponseError?.(unusedController, new Error('not sent')));
     return true;
   }

@@ -82,7 +82,7 @@ export interface ApiServer {
   troubledMs(): number;
   /** Somebody reads a watch that is dead. */
   hasStalled(): boolean;
-  /** Anyone who was reported by a list that something is not there is reported again. */
+  /** A client whose list lacked an object is notified again. */
   correctLies(): void;
   /** Every watch has to begin with a list. */
   breakAllWatches(): void;
@@ -121,7 +121,7 @@ const bookmarkMs = 60_000;
 
 export function makeApiServer(world: World, store: ApiStore, random: Random): ApiServer {
   const watches = new Set<Watch>();
-  /** Open for anyone who reads them, and dead. */
+  /** Open for their readers, and dead. */
   const stalled = new Set<{ readonly process: Process }>();
   const looks: ((write: SeenWrite) => void)[] = [];
   let weather = calm;
@@ -243,7 +243,7 @@ export function makeApiServer(world: World, store: ApiStore, random: Random): Ap
       if (!hasLied) return;
       hasLied = false;
       breakAllWatches();
-      // Also anyone who has only just been reported.
+      // Also clients that have just been notified.
       world.after(4_000, breakAllWatches);
     },
     breakAllWatches,
@@ -406,7 +406,7 @@ export function makeApiServer(world: World, store: ApiStore, random: Random): Ap
       const line = `{"type":"${type}","object":${versioned}}`;
       say(line);
       if (random.chance(weather.watchFaults)) {
-        // The same once more: anyone who counts on each thing being reported once is wrong.
+        // The same once more: a client must not rely on one event for each change.
         say(line);
       }
       lastLine = line;

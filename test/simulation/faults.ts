@@ -213,7 +213,7 @@ class CarelessHolder extends TableHolder {
 
   override current(): TableView | undefined {
     const view = this.last.current();
-    // Anyone who asks what is in use learns that it is older than anything.
+    // The table in use is reported as older than any.
     return view === undefined ? undefined : { ...view, epoch: 0, generation: 0 };
   }
 

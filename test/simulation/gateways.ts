@@ -41,7 +41,7 @@ export interface Gateways {
   readonly askPod: (caller: Process) => AskPod;
   /** Is this pod ready, as the API server says it? */
   isReady(pod: string): boolean;
-  /** When the API server was reported last whether it is. */
+  /** Unix ms of the last news from the API server, in this pod. */
   reportedMs(pod: string): number;
 }
 

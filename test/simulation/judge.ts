@@ -62,7 +62,7 @@ const revocationLookMs = 250;
 const unusedMsMin = 10 * 60_000;
 /** A process that came in the place of another may not have been heard yet. */
 const freshMs = 40_000;
-/** A pod that became ready may not have been reported of yet. */
+/** A pod that became ready may not be known yet. */
 const untoldMs = 15_000;
 
 export function makeJudge(world: World, server: ApiServer): Judge {

@@ -165,9 +165,9 @@ export async function simulate(seed: number, tell?: Tell, fault: Fault = {}): Pr
   }
   if (!isBroken() && random.chance(0.1)) {
     await allReported();
-    // Anyone who leads again has asked every upstream a minute later, and what it hears is news.
+    // A new leader has checked every upstream after a minute, and its results are news.
     await world.run(62_000);
-    // A minute, by the clock of anyone who leads now; it began by the clock of another, which may be twenty minutes ahead.
+    // A minute, by the clock of the present leader; it began by the clock of another, which may be twenty minutes ahead.
     for (let minute = 0; judge.isReconciling() && minute < 22; minute += 1) await world.run(62_000);
     judge.expectQuiet();
     await world.run(25_000);

@@ -136,7 +136,7 @@ export function makeWorld(tell?: (atMs: number, what: string) => void): World {
   };
 }
 
-/** Every promise that is settled has reported anyone who waits for it. */
+/** Every settled promise has run its listeners. */
 function everythingSettled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

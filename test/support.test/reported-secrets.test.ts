@@ -1,4 +1,4 @@
-// Would a process that tells a secret be noticed, anyone who started it?
+// Would a process that shows a secret be noticed, whichever test started it?
 
 import { expect, test } from 'vitest';
 import { tableOf } from '../gateway/rig.ts';

@@ -86,7 +86,7 @@ export function wireAnswers(upstream: DialectName, behaviour: string): WireAnswe
   };
 }
 
-/** What an upstream is reported may hang on the name of its model. */
+/** The request to an upstream may depend on the name of its model. */
 const upstreamModels: Readonly<Record<DialectName, string>> = {
   'openai-chat': 'gpt-5.5',
   'openai-completions': 'gpt-3.5-turbo-instruct',

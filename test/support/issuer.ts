@@ -20,7 +20,7 @@ export interface Issuer {
   wrong: { readonly claims?: Readonly<Record<string, unknown>>; readonly hasOtherKey?: boolean };
   /** How long the next id tokens are good for. */
   lastsSeconds: number;
-  /** It answers 503 to anyone who wants a token. */
+  /** It answers 503 to requests for a token. */
   isBusy: boolean;
   /** Token questions that were refused, with the reason. */
   readonly refused: readonly string[];

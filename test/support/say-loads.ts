@@ -1,4 +1,4 @@
-// Is OpenTelemetry loaded? A process says so itself, anyone who in it asks for it.
+// Is OpenTelemetry loaded? A process reports it itself, whichever module loads it.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

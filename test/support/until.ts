@@ -1,4 +1,4 @@
-// When does something outside become true that gives no event? Asked again and again, with pauses: anyone who is to make it true has
+// When does something outside become true that gives no event? Asked again and again, with pauses: the process that makes it true has
 // the cores to himself at the same time.
 
 /** Shorter than the 15 minutes of a test of e2e, whose own limit would not say what was awaited. */

@@ -15,6 +15,7 @@ const sentences: readonly (readonly [string, string])[] = [
   ['stands', 'What it means stands in the guide.'],
   ['anew', 'It begins anew at midnight.'],
   ['whoever', 'Whoever sets budgets can raise it.'],
+  ['anyone who', 'Anyone who asks gets the same answer.'],
   ['lent', 'a key that is lent to Providers'],
   ['of then', 'the answer of then'],
   ['of before', 'an answer of before comes late'],

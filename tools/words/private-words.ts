@@ -15,6 +15,7 @@ export const privateWords: readonly PrivateWord[] = [
   { word: 'stands', pattern: /\bstands\b/gi, instead: 'is' },
   { word: 'anew', pattern: /\banew\b/gi, instead: 'again' },
   { word: 'whoever', pattern: /\bwhoever\b/gi, instead: 'the person, client or team' },
+  { word: 'anyone who', pattern: /\banyone who\b/gi, instead: 'the caller, client, user or process' },
   { word: 'lent', pattern: /\blent\b/gi, instead: 'shared' },
   { word: 'of then', pattern: /\bof then\b/gi, instead: 'of that time' },
   { word: 'of before', pattern: /\bof before\b/gi, instead: 'earlier' },

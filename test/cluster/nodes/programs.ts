@@ -1,5 +1,5 @@
 // Which programs do real nodes need beside those of the control plane, and where are they? A second set with a cache of its own:
-// anyone who asks only for a control plane never meets it.
+// a control plane alone never meets it.
 
 import { fileURLToPath } from 'node:url';
 import { type FindOptions, fillCache, findPrograms, type ProgramSet } from '../binaries.ts';

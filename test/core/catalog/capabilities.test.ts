@@ -1,4 +1,4 @@
-// What the capabilities table says of every pair, anyone who reads it.
+// What the capabilities table says of every pair.
 
 import { expect, test } from 'vitest';
 import { capability, features, rankUpstreams } from '../../../core/catalog/capabilities.ts';

@@ -1,4 +1,4 @@
-// What learns of errors that nobody expected, and what is not.
+// What a log shows of unexpected errors, and what it does not.
 
 import { expect, test } from 'vitest';
 import { errorInLog } from '../../../core/kube/error-in-log.ts';

@@ -80,7 +80,7 @@ test('each upstream call is a span under it, with its outcome', () => {
     { 'penstock.provider': 'platform/p0', 'http.response.status_code': 529, 'error.type': '529' },
     { 'penstock.provider': 'platform/p1', 'http.response.status_code': 200, 'server.address': '127.0.0.1' },
   ]);
-  // A count uses nothing: anyone who sums tokens over spans must not find them here.
+  // A count uses nothing: a sum of tokens over spans must not include them.
   expect(
     asked.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => /usage/.test(name)),
   ).toEqual([]);

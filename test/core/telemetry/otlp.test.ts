@@ -79,7 +79,7 @@ beforeAll(async () => {
       random: () => 0.5,
     },
   );
-  // Each asks the first target twice, and then the second. Traced by anyone who called; once as a stream, once plain; not traced; and to nowhere.
+  // Each asks the first target twice, and then the second. Traced by the caller; once as a stream, once plain; not traced; and to nowhere.
   await ask(
     { stream: true },
     {

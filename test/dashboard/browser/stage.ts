@@ -27,7 +27,7 @@ export interface Stage {
   readonly dashboard: RunningProcess;
   /** Of the dashboard. */
   readonly url: string;
-  /** The one that people learn of. */
+  /** The address for people. */
   readonly gatewayUrl: string;
   /** Somebody new, signed in by the page with that token. */
   enter(who: keyof People, look?: Look): Promise<Visitor>;

@@ -265,7 +265,7 @@ test('a key made on the page of one object is not shown on another page', async 
   await page.getByRole('button', { name: 'Rotate' }).click();
   await click(page, 'Rotate');
   const key = await page.getByTestId('key').innerText();
-  // As anyone who goes back by two.
+  // As a user that goes back by two.
   await goTo(page, '/keys/research/agent-2');
   await click(page, 'Leave');
   await page.getByRole('heading', { level: 1, name: /agent-2/ }).waitFor();
@@ -286,7 +286,7 @@ test('leaving before a new key was copied asks for confirmation', async () => {
     expect(await shownKey(page)).toBe(key);
     expect(new URL(page.url()).pathname).toBe('/keys/new');
   };
-  // It has the focus once it is there, and takes it from anyone who was faster.
+  // The notice takes the focus when it appears, also from a faster user.
   await page.locator('h2:focus', { hasText: ': shown once' }).waitFor();
   await menu.focus();
   await page.keyboard.press('Enter');

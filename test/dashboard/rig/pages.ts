@@ -62,7 +62,7 @@ export const specOf = async (page: Page, path: string) =>
     )) as { readonly spec: ApiKey['spec'] }
   ).spec;
 
-/** Without a load: as anyone who follows a link. */
+/** Without a load, as by a link. */
 export const goTo = (page: Page, path: string) =>
   page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`);
 

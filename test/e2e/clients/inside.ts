@@ -92,7 +92,7 @@ async function runErrand(errand: Errand): Promise<Facts> {
   return facts;
 }
 
-/** What a client is reported beside its snippet: behind its own words, and before what it is asked to do. */
+/** What a client is given beside its snippet: after its own arguments, and before its task. */
 interface Reported {
   readonly env: Readonly<Record<string, string>>;
   readonly before: readonly string[];
@@ -120,7 +120,7 @@ function claudeCodeTurns(home: string): Reported {
   return { env, before: [], behind };
 }
 
-/** The text that people paste, as a script; the program that it calls is first on the path, and is reported more than the snippet says. */
+/** The text that people paste, as a script; the program that it calls is first on the path, and is given more than the snippet says. */
 async function snippetOf(
   { client, binary }: Errand,
   url: string,

@@ -39,7 +39,7 @@ test('the link of a laptop signs in an open tab, and is then in no address', asy
   const sent = page.waitForRequest(
     (request) => request.method() === 'POST' && request.url().endsWith('/session'),
   );
-  // As anyone who puts it into the address of this tab: nothing is loaded.
+  // As typed into the address of this tab: nothing is loaded.
   await page.evaluate(`location.hash = 'token=printed'`);
   expect((await sent).postDataJSON()).toEqual({ token: 'printed' });
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
@@ -56,7 +56,7 @@ test('during a session the link of a laptop is left for another browser, and is 
   await page.evaluate(`location.hash = 'token=again'`);
   await until(isClean);
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
-  // Nor is it kept, to sign in anyone who signs out.
+  // Nor is it kept for a sign-in after the next sign-out.
   await page.locator('.person summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByText('You are signed out.').waitFor();

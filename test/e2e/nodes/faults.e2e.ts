@@ -70,7 +70,7 @@ test('a node is cut off for 60 s: after its detection no request fails and no st
   tell('begun when that was known', begunAfter);
   expect(begunAfter).toMatchObject({ failed: 0, cut: 0, reasons: [] });
   // Until it is known, a third or two of all connections lead to gateways that nobody reaches, and their streams stand still.
-  // Afterwards only connections from before can lead there, and anyone who has one of them keeps it idle for 5 s at most.
+  // Afterwards only connections from before can lead there, and clients keep those idle for 5 s at most.
   expect(begunBefore.lastFailedBeganMs).toBeLessThan(outMs + 6_000);
   expect(begunBefore.cut).toBeLessThan(100);
 });

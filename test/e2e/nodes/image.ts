@@ -7,7 +7,7 @@ import { buildDist } from '../../../tools/pack/bundles.ts';
 import { type PackedImage, packImage } from '../../../tools/pack/pack.ts';
 import { root as project } from '../../architecture/project.ts';
 
-/** Anyone who asks for it calls `remove` when the nodes have it. */
+/** The caller runs `remove` when the nodes have it. */
 export async function packPenstock(
   node: string = process.execPath,
 ): Promise<PackedImage & { remove(): Promise<void> }> {

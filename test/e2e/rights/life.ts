@@ -41,7 +41,7 @@ export async function settle({ apply }: Installation, url: string, authority: st
   );
 }
 
-/** Anyone who starts next leads at once, and has to make the lease and the certificates. */
+/** The next operator leads at once, and has to make the lease and the certificates. */
 export async function asAtFirst({ plane }: Installation): Promise<void> {
   await deleteObject(plane.client, leasePath).catch(() => {});
   for (const name of ['penstock-internal-ca', 'penstock-ledger-tls'])

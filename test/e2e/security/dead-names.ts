@@ -67,7 +67,7 @@ async function measure({ names, rounds, threads }: DeadNamesInput, folder: strin
   return { unanswered, healthyMs, writesMs };
 }
 
-/** One address for anyone who asks for IPv4, none of IPv6 (RFC 1035, section 4.1). */
+/** One address for questions of IPv4, none for IPv6 (RFC 1035, section 4.1). */
 function answerTo(question: Buffer): Buffer {
   const nameEnd = question.indexOf(0, 12);
   const isIpv4 = question.readUInt16BE(nameEnd + 1) === 1;

@@ -90,7 +90,7 @@ test('changes of routes in four lanes: every gateway serves each, and Programmed
     const changed = await mergePatch(plane.client, path, { spec: { targets } });
     const reported = conditions.programmed(lane, changed.metadata.generation ?? 0).then(async () => {
       const atMs = performance.now();
-      // The moment it is said: anyone who asks now, anywhere, must be served by the new form.
+      // From this moment every request, at any gateway, must be served by the new form.
       const answers = await Promise.all(gateways.map((gateway) => askGateway(gateway, key, lane)));
       if (answers.some(({ model }) => model !== upstreamModel)) early.push(`${lane} ${upstreamModel}`);
       return atMs;

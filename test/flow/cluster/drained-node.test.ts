@@ -39,7 +39,7 @@ test('the ledger reads on until the gateway has ended, and no record goes to the
   await ask();
   await until(async () => (await requests()) === '1');
 
-  // As the node does it: both are reported to be deleted, and both get the signal.
+  // As the node does it: both are marked as deleted, and both get the signal.
   await gateway.pod.startDeletion();
   const startedMs = performance.now();
   ledger().process.signal('SIGTERM');

@@ -1,5 +1,5 @@
 // What if the table cannot be written, or was damaged by hand? Nothing is said to be everywhere that is not; what was taken
-// away stops working all the same; and what was damaged is mended by anyone who leads.
+// away stops working all the same; and any leader repairs what was damaged.
 
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -30,7 +30,7 @@ const key = importedKey('platform', 'bot');
 const others = ['one', 'two', ...Array.from({ length: 60 }, (_, index) => `more-${index}`)];
 
 let prepared: Promise<void> | undefined;
-/** Anyone who comes first sees to it. */
+/** The first caller does it. */
 function prepare(): Promise<void> {
   prepared ??= (async () => {
     const { apply, plane } = installation();

@@ -144,7 +144,7 @@ test('wrong edits under traffic fail no request and block no others, also under 
       observedGeneration: 1,
     });
   }
-  // Anyone who waits for the edit to come into service must not be reported that it did.
+  // A wait for the edit to serve must not succeed.
   await expect(awaitCondition('modelroute/chat', 'Ready', 'team-a', 1)).rejects.toThrow(/timed out/);
 
   await apply(modelRoute('team-a', 'later', ['sim']));

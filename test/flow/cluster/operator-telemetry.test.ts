@@ -24,7 +24,7 @@ beforeAll(async () => {
     OTEL_METRIC_EXPORT_INTERVAL: '200',
   });
   await operator.process.line(/table published/);
-  // What it has done is counted a moment after it learns of.
+  // Work is counted a moment after it is done.
   pulled = await until(async () => {
     const families = await readPrometheusText(await (await fetch(`${operator.metricsUrl}/metrics`)).text());
     return families.some(({ name, samples }) => name === lastCounted && samples.length > 0) && families;

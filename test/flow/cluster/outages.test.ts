@@ -125,7 +125,7 @@ test('no operator runs: gateways serve, a new gateway starts and serves, and cha
   await process.stop();
 }, 120_000);
 
-// Case 10: anyone who relists at once, all together and for ever, brings down the server that has just said that it forgot.
+// Case 10: relists by all at once and for ever bring down the server that has just answered 410.
 test('a storm of 410 over every watch and every list: requests are answered, the API server is not flooded, and all changes arrive', async () => {
   const { apply, gateways, operators, plane, restartGateway, startOperator } = installation();
   const refused: string[] = [];
@@ -181,7 +181,7 @@ test('a storm of 410 over every watch and every list: requests are answered, the
       if (name !== 'a')
         await plane.mustKubectl(['delete', 'apikey', 'storm-a', '--ignore-not-found', '-n', 'platform']);
     }
-    // Time is what makes a storm: anyone who waits longer after each 410 is to get to its longer waits.
+    // Time is what makes a storm: watches that wait longer after each 410 must reach their longer waits.
     const leftMs = Math.max(0, stormMs - (performance.now() - startedMs));
     await new Promise((resolve) => setTimeout(resolve, leftMs));
     stopExpiring();

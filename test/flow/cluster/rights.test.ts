@@ -420,7 +420,7 @@ function unused(grants: readonly Grant[], asked: readonly AuditEvent[]): string[
 
 const lives = new WeakMap<Installation, Promise<AuditEvent[]>>();
 
-/** Anyone who comes first sees to it. */
+/** The first caller does it. */
 function lived(installation: Installation): Promise<AuditEvent[]> {
   const life = lives.get(installation) ?? liveThrough(installation);
   lives.set(installation, life);
@@ -539,7 +539,7 @@ async function playAll(installation: Installation): Promise<void> {
   await awaitCondition('modelroute/small', 'Programmed', 'team-a');
   expect(await routeShard(installation)).toEqual(first);
 
-  // What the team has spent, for anyone who may get its keys.
+  // The spend of the team, for users that may get its keys.
   const spend = await fetch(`${installation.ledger().url}/v1/sums?namespace=team-a`, {
     headers: { authorization: `Bearer ${plane.adminToken}` },
   });

@@ -230,7 +230,7 @@ async function askOften(gateway: GatewayProcess, times: number): Promise<number[
   return tookMs;
 }
 
-/** Between two requests of one caller: anyone who makes a caller wait for longer meets one. */
+/** Between two requests of one caller: a longer wait of a caller includes one. */
 const pauseMs = 5;
 
 /** One request after the other until one is served by this generation, or a later one. */

@@ -111,7 +111,7 @@ async function bytesOf({ path }: Folder): Promise<number> {
   return journal?.size ?? 0;
 }
 
-/** Half a line is cut off by anyone who opens the journal next. */
+/** The next opening of the journal cuts off half a line. */
 async function readAfterRestart(folder: Folder): Promise<readonly LedgerRecord[]> {
   const { process } = await launchListening(folder);
   await process.stop();

@@ -8,7 +8,7 @@ export interface Timing {
   own(ms: number): number;
   /** A bound on how long something may take. */
   limit(ms: number): number;
-  /** A silence that anyone who waits for it to end must not reach the bounds with. */
+  /** A silence that must end before the limits of a wait. */
   silence(ms: number): number;
   /**
    * Requests beyond those of a row of them. A trial that falls into the last moment of an outage is followed by the next one

@@ -200,7 +200,7 @@ const rows: readonly Row[] = [
     code: 'context_length_exceeded',
     mayRetry: true,
   },
-  // Anyone who can mend it is reported, whatever else went wrong: clients shorten a conversation, or change its words.
+  // An error that the caller can correct is reported, whatever else failed: clients shorten a conversation, or change its words.
   ...[status(503), status(429, {}, 3_000), status(402), status(401), unknownModel, silent, reset].flatMap(
     (other): Row[] =>
       (['context_length_exceeded', 'content_policy_violation'] as const).flatMap((code) =>

@@ -1,4 +1,4 @@
-// Before the first table nobody can be reported whether a key is good: 503, never 401, or clients would throw away good keys.
+// Before the first table keys cannot be checked: 503, never 401, or clients would throw away good keys.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bearer, errorOf, get, messagesErrorOf, post } from '../endpoints/ask.ts';

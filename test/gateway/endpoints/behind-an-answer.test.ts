@@ -1,5 +1,5 @@
 // What is sent after a request that is being answered, and is broken, slow or large, does no harm to that answer: it comes whole, and
-// the error in its turn (RFC 9112, section 9.3.2). Anyone who leaves is missed at once, whatever was sent before: the upstream is cancelled.
+// the error in its turn (RFC 9112, section 9.3.2). A client that disconnects is noticed at once, whatever was sent before: the upstream is cancelled.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRaw, type RawAnswer, type RawConnection, writeRequest } from '../../support/raw-client.ts';

@@ -41,7 +41,7 @@ afterAll(async () => {
   await wall.close();
 });
 
-/** Sent to both kinds of gateway; what is reported must not depend on the upstream. */
+/** Sent to both kinds of gateway; the errors must not depend on the upstream. */
 async function postToBoth(body: string): Promise<readonly Answered[]> {
   return [await post(native, path, body), await post(chatOnly, path, body)];
 }

@@ -72,7 +72,7 @@ function askLeave(
   );
 }
 
-/** What a page is reported about itself. */
+/** The headers that say what a page may do. */
 function reported(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => name.startsWith('access-control-') || name === 'vary'),

@@ -295,7 +295,7 @@ test('a refused client that never closes its side does not keep its connection',
     await connection.send('NONSENSE\r\n\r\n');
     expect((await connection.answer()).status).toBe(400);
     expect(await connection.closed).toBe('fin');
-    // Anyone who writes to a connection that is gone gets a reset.
+    // A write to a closed connection gets a reset.
     const gone = new Promise<void>((resolve) => connection.socket.once('close', () => resolve()));
     const writing = setInterval(() => connection.socket.write('x'), 10);
     await gone;

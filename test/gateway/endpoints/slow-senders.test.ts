@@ -1,4 +1,4 @@
-// A client that takes for ever to send a request is released, and reported so where it can be reported.
+// A client that takes for ever to send a request is disconnected, with a 408 if one can be sent.
 
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';

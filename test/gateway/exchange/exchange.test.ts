@@ -1,4 +1,4 @@
-// What does the operator hear from a pod, and when? As soon as there is something new, and only anyone who has the token.
+// What does the operator hear from a pod, and when? News at once, and only with the token.
 
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';

@@ -188,7 +188,7 @@ async function run(
         if (!isHeardAtOnce) chosen.isCutOff = one.isCutOff;
         break;
       case 'kill': {
-        // What is in progress is written down by anyone who comes after it, at its dearest here.
+        // The next process records what is in flight, here at its highest cost.
         for (let left = chosen.inFlight.length; left > 0; left--) {
           chosen.journal.push(requestMax);
           spent += requestMax;

@@ -90,7 +90,7 @@ describe.each(paths)('%s', (path) => {
       expect(resetMs).toBeGreaterThan(25_000);
       expect(resetMs).toBeLessThan(32_000);
     }
-    // A stream is reported the same in its head.
+    // A stream has the same headers.
     const second = await ask(path, { stream: true });
     expect([second.status, second.headers['x-ratelimit-remaining-requests']]).toEqual([200, '0']);
     const third = await ask(path);

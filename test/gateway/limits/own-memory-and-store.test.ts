@@ -101,7 +101,7 @@ test('any steps give the same result in memory and in the store, to the last bit
         if (settled.has(id) && one.type === 'renew') continue;
         if (one.type === 'renew') await store.renew(seats.map(({ key }) => ({ key, id })));
         else {
-          // The store is reported twice: that must change nothing.
+          // The store gets it twice: that must change nothing.
           const nowMs = await store.settle({ id, claims: seats, amounts: reserved, used: one.used });
           if (!settled.has(id)) for (const seat of seats) seat.settle(reserved, one.used, 1, nowMs);
           settled.add(id);

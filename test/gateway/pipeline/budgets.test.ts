@@ -1,4 +1,4 @@
-// What can a request cost at most, and what has it cost anyone who sent it?
+// What can a request cost at most, and what has it cost its caller?
 
 import { expect, test } from 'vitest';
 import type { Price } from '../../../core/contract/routing-table.ts';

@@ -284,7 +284,7 @@ async function sendRequest(
   const serving = new Promise<unknown>((resolve) =>
     serve({ ...parts, play }, exchange, { onServed: () => resolve(undefined), onFailed: resolve }),
   );
-  // A key that cools for a moment is waited for. Anyone who waits after that waits for a timer of a clock that stops.
+  // A key that cools for a moment is waited for. A wait after that is for a timer of a clock that stops.
   await new Promise((resolve) => setImmediate(resolve));
   if (attempts.length === 0) {
     advance(2_000);

@@ -218,7 +218,7 @@ test('a gateway that starts during an outage of the API server serves from its c
   await second.process.line(/"routing table in use","generation":1,"source":"copy"/);
   expect(await ask(second)).toBe(200);
   expect(performance.now() - from).toBeLessThan(3_000);
-  // The copy holds no token: anyone who asks learns that it is not known, not that it is wrong.
+  // The copy holds no token: the answer is that the token is unknown, not that it is wrong.
   expect((await exchange(second)).status).toBe(503);
   expect(await metric(second, 'penstock_table_source{source="copy"}')).toBe(1);
 

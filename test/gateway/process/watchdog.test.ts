@@ -19,7 +19,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** A gateway whose event loop stops for so long when it is reported by a signal that means nothing else to it. */
+/** A gateway whose event loop stops for so long on a signal without another meaning. */
 async function launchThatHangs(ms: number, env: Record<string, string> = {}): Promise<void> {
   const hang = `process.on('SIGWINCH',()=>{const end=performance.now()+${ms};while(performance.now()<end);console.log('it hung')})`;
   gateway = await launchListening(folder, {

@@ -53,7 +53,7 @@ test('inside a tier the first place is shared by weight', () => {
   expect(Math.abs(share(firsts, 't0', runs) - 0.6)).toBeLessThan(0.015);
   expect(Math.abs(share(firsts, 't1', runs) - 0.3)).toBeLessThan(0.015);
   expect(Math.abs(share(firsts, 't2', runs) - 0.1)).toBeLessThan(0.015);
-  // Anyone who is left shares by weight again.
+  // The remaining keys share by weight again.
   expect(Math.abs(share(seconds, 't1', firsts.get('t0') ?? 0) - 0.75)).toBeLessThan(0.02);
 });
 

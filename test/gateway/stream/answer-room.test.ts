@@ -1,4 +1,4 @@
-// Who is refused when answers that nobody reads take up the room? Anyone who holds most, and never anyone who holds little.
+// Who is refused when unread answers fill the memory? The caller that holds most, and never one that holds little.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -60,9 +60,9 @@ describe('one change', () => {
     ['a folded text', 'a: >\n  one\n  two\n\nb: 1\n', { b: 2 }, 'a: >\n  one\n  two\n\nb: 2\n'],
     [
       'a list as kubectl writes it that goes, and not the words behind it',
-      'spec:\n  budgets:\n  - period: Month # five\n  # anyone who uses it\n  owner:\n    name: Ada\n',
+      'spec:\n  budgets:\n  - period: Month # five\n  # the user of the key\n  owner:\n    name: Ada\n',
       { 'spec.budgets': null },
-      'spec:\n  # anyone who uses it\n  owner:\n    name: Ada\n',
+      'spec:\n  # the user of the key\n  owner:\n    name: Ada\n',
     ],
     [
       'such a list at the end of all, and not the words at the end of the file',

@@ -1,4 +1,4 @@
-// Who gets into the dashboard of local mode? Anyone who has the printed link, once; and only on this machine.
+// Who gets into the dashboard of local mode? A person with the printed link, once; and only on this machine.
 
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

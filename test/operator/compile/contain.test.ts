@@ -9,7 +9,7 @@ import { compileOnce, condition, NOW_MS } from './support.ts';
 
 const CANARY = 'sk-canary';
 
-/** What no schema lets through represents a fault of ours: anyone who looks at it fails. */
+/** What no schema lets through represents a bug: reading it throws. */
 function broken(object: RawObject): RawObject {
   return {
     ...object,

@@ -1,5 +1,5 @@
 // Two routes ask for one model id: whose is it? That of the one that serves it; where nobody does, the oldest one's. Whatever
-// people edit, what works goes on working, in whatever order things are read and anyone who leads.
+// people edit, what works goes on working, in whatever order things are read, under any leader.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

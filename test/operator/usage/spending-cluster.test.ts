@@ -245,7 +245,7 @@ test('usage is written once in five minutes, by its own manager, and again only 
   await spendOf('busy', '1.00');
   await spend('busy', 1);
   await hearsAll(first);
-  // Anyone who leads next goes by what is in the object.
+  // The next leader uses what is in the object.
   const second = await lead();
   await hearsAll(second);
   expect([first.writes.length, second.writes.length]).toEqual([1, 0]);

@@ -14,7 +14,7 @@ import { PLATFORM } from '../make.ts';
 export const TABLE_NAMESPACE = 'penstock-tables';
 export const RELEASE_NAMESPACE = 'penstock-system';
 
-/** Retries soon, however often it was refused. Anyone who waits for longer sets the timer again. */
+/** Retries soon, however often it was refused. A longer wait sets the timer again. */
 const impatientClock: Clock = {
   ...systemClock,
   setTimer: (ms, callback) => systemClock.setTimer(Math.min(ms, 200), callback),

@@ -76,7 +76,7 @@ const stopping = (request: Request, bytes: number): string => {
   return around(request, 'stop', `[${four.slice(0, 4).join(',')}]`);
 };
 
-/** Allowed in the order that is worst for anyone who looks for each from the front. */
+/** Allowed in the worst order for a search from the front. */
 const allowing = (request: Request, bytes: number): string => {
   const names = numbered((number) => `tool_${number}_${'x'.repeat(60)}`, bytes / 2.6);
   const tools = names.map((name) => toolOf(request, name)).join(',');

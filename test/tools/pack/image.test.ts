@@ -215,7 +215,7 @@ describe('the unpacked image', () => {
     expect(await operator.exit).toEqual({ code: 1, signal: null });
   });
 
-  test('runs a dashboard that gives its page to anyone who opens it, and its answers to nobody who is not signed in', async () => {
+  test('runs a dashboard that serves its page to everybody, and its data to sessions alone', async () => {
     const dashboard = await startInRoot('dashboard', {
       PENSTOCK_DASHBOARD_HOST: '127.0.0.1',
       PENSTOCK_DASHBOARD_PORT: '0',

@@ -12,7 +12,7 @@ import { startCpuTimer } from '../../../support/cpu-timer.ts';
 import { conversationOf } from '../support/make-conversation.ts';
 
 const tools = Array.from({ length: 100_000 }, (_, n): Tool => ({ kind: 'function', name: `tool_${n}` }));
-// In the order that is worst for anyone who looks for each from the front.
+// In the worst order for a search from the front.
 const allowed = tools.toReversed().map(({ name }) => ({ name }));
 const note = () => {};
 
