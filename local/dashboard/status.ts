@@ -84,7 +84,10 @@ function targetsOf(
       ...(trouble && upstream ? describeTrouble(trouble, upstream, namespace) : {}),
     };
     const same = earlier.find(({ name }) => name === target.name);
-    const isTurn = same !== undefined && (same.state !== word.state || same.message !== word.message);
+    // Another cause of the same trouble is no turn.
+    const isTurn =
+      same !== undefined &&
+      (same.state !== word.state || (same.message === undefined) !== (word.message === undefined));
     const at = isTurn || (same === undefined && trouble) ? timeOf(nowMs) : same?.lastTransitionTime;
     return { ...word, ...(at === undefined ? {} : { lastTransitionTime: at }) };
   });

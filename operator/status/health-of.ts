@@ -135,7 +135,7 @@ function callsByModel(lines: readonly TargetCalls[]): ReadonlyMap<string, ModelC
         {
           ...{ state, calls: sum('calls'), failed: sum('failed') },
           ...(last?.cause === undefined ? {} : { cause: last.cause }),
-          ...(last?.sinceMs === undefined ? {} : { sinceMs: last.sinceMs }),
+          ...(last === undefined ? {} : { sinceMs: failingSinceMs(ofPods) }),
         },
       ];
     }),
@@ -178,8 +178,17 @@ function describeFailing(
   const [cause] = causes.flatMap((one) => one.cause ?? []).sort();
   if (cause === undefined) return undefined;
   const { fact, action } = failureWords(cause);
-  const sinceMs = Math.max(0, ...failing.flatMap((one) => one.sinceMs ?? []));
-  return `${failsSince(sinceMs)}: ${fact}; ${action}`;
+  return `${failsSince(failingSinceMs(failing))}: ${fact}; ${action}`;
+}
+
+/** The first failure since the last success: models or pods that were not called before do not move it. 0: not known. */
+function failingSinceMs(failing: readonly Pick<ModelCalls, 'calls' | 'failed' | 'sinceMs'>[]): number {
+  const startsOf = (some: typeof failing) =>
+    some.flatMap(({ sinceMs = 0 }) => (sinceMs > 0 ? [sinceMs] : []));
+  const afterSuccess = startsOf(failing.filter(({ calls, failed }) => failed < calls));
+  if (afterSuccess.length > 0) return Math.max(...afterSuccess);
+  const starts = startsOf(failing);
+  return starts.length === 0 ? 0 : Math.min(...starts);
 }
 
 function describePartly(calls: ReadonlyMap<string, ModelCalls>): string | undefined {
@@ -191,7 +200,8 @@ function describePartly(calls: ReadonlyMap<string, ModelCalls>): string | undefi
   if (worst === undefined) return undefined;
   const [model, { state, cause, sinceMs }] = worst;
   const { fact, action } = failureWords(cause);
-  const more = inTrouble.length === 1 ? '' : ` and ${inTrouble.length - 1} more models`;
+  const others = inTrouble.length - 1;
+  const more = others === 0 ? '' : others === 1 ? ' and 1 more model' : ` and ${others} more models`;
   const fails = state === 'failing' ? failsSince(sinceMs ?? 0) : 'some calls fail';
   return `model ${model}${more}: ${fails}: ${fact}; ${action}`;
 }

@@ -26,7 +26,6 @@ export function Figures({ requests, whole, refusals, query, period }: FiguresPro
   const unserved = refusedOverTime(refusals, query, isUnserved);
   const failed = overTime(requests.rows, query, errorsOf, 0);
   const sent = overTime(requests.rows, query, (row) => row.requests, 0);
-  const ofAll = of.requests === 0 ? '' : `${percent(of.refused / of.requests)} of all`;
   return (
     <ul class="tiles">
       <Tile
@@ -42,10 +41,11 @@ export function Figures({ requests, whole, refusals, query, period }: FiguresPro
         name="Refused"
         tone={of.refused > 0 ? 'warn' : undefined}
         figure={compact(of.refused)}
-        course={<Sparkline values={answered.map((count, at) => count - (unserved[at] ?? 0))} tone="warn" />}
+        course={<Sparkline values={answered} tone="warn" />}
         to={requestsLink({ ...link, outcome: 'refused' })}
       >
-        {of.refused > 0 ? `by the gateway · ${ofAll}` : 'by the gateway'}
+        {of.refused > 0 ? `${percent(of.refused / of.requests)} of all calls` : 'by the gateway'}
+        {of.unserved > 0 && ` · ${number(of.unserved)} also count as errors`}
       </Tile>
       <Tile
         name="Errors"

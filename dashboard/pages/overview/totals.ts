@@ -15,9 +15,11 @@ interface Figures {
   /** Of callers: those sent to a provider, and those that the gateway refused itself. */
   readonly requests: number;
   readonly sent: number;
-  /** Not admitted: over a limit or a budget, or wrong. */
+  /** By the gateway itself, for whatever reason. */
   readonly refused: number;
-  /** Failed, cut off, or not served for want of a provider. */
+  /** Of the refused: the gateway could not serve them. They are errors too. */
+  readonly unserved: number;
+  /** Failed, cut off, interrupted or not served. */
   readonly errors: number;
   /** Of all requests. */
   readonly errorRate: number;
@@ -51,15 +53,15 @@ export function figuresOf(
   refusals: RefusalsAnswer,
 ): Figures {
   const sum = (of: (row: SeriesRow) => number) => rows.reduce((all, row) => all + of(row), 0);
-  const answered = refusals.rows.reduce((all, { refused }) => all + refused, 0);
-  const unserved = refusals.rows.filter(isUnserved).reduce((all, { refused }) => all + refused, 0);
-  const refused = answered - unserved;
+  const refused = refusals.rows.reduce((all, row) => all + row.refused, 0);
+  const unserved = refusals.rows.filter(isUnserved).reduce((all, row) => all + row.refused, 0);
   const errors = errorsOf(total) + unserved;
-  const requests = total.requests + answered;
+  const requests = total.requests + refused;
   return {
     requests,
     sent: total.requests,
     refused,
+    unserved,
     errors,
     errorRate: requests === 0 ? 0 : Math.min(1, errors / requests),
     rejected: total.outcomes.refused ?? 0,

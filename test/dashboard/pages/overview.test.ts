@@ -238,7 +238,8 @@ describe('the figures of the overview', () => {
     expect(figuresOf({ total }, { rows, isTruncated: false }, refusals)).toEqual({
       requests: 1320,
       sent: 1000,
-      refused: 300,
+      refused: 320,
+      unserved: 20,
       errors: 30,
       errorRate: 30 / 1320,
       rejected: 5,
@@ -253,7 +254,7 @@ describe('the figures of the overview', () => {
   test('that were not requested show neither error nor progress', () => {
     const none = { requests: 0, outcomes: {}, errorRate: 0 };
     expect(figuresOf({ total: none }, { rows: [], isTruncated: false }, { rows: [] })).toMatchObject({
-      ...{ requests: 0, refused: 0, errors: 0, errorRate: 0, firstContentMs: undefined },
+      ...{ requests: 0, refused: 0, unserved: 0, errors: 0, errorRate: 0, firstContentMs: undefined },
     });
   });
 

@@ -190,7 +190,7 @@ test('all figures are of one period, and requests are those that were sent and t
   const texts = (await tiles.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
   expect(texts).toEqual([
     'Requests 133 40 sent to providers',
-    'Refused 93 by the gateway · 69.9% of all',
+    'Refused 93 69.9% of all calls',
     'Errors 7.5% 10 of 133 failed or not served',
     'Time to first token – no streams yet',
     'Tokens 10 9 in · 1 out',

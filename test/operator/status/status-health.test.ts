@@ -64,6 +64,23 @@ describe('an upstream whose calls fail', () => {
       });
   });
 
+  test('fails since the first failure after the last success, over all models and pods', () => {
+    const since = (...pods: PodAnswer[]) => / since (\S+Z)/.exec(healthOf(...pods)?.message ?? '')?.[1];
+    const early = { sinceMs: at(0) };
+    const late = { sinceMs: at(240) };
+    const named = (models: Parameters<typeof called>[0]) =>
+      called(
+        Object.fromEntries(
+          Object.entries(models).map(([name, of]) => [name, { cause: 'dns_failed', ...of }]),
+        ),
+      );
+    expect(since(named({ m: early }))).toBe('2026-06-01T00:00:00Z');
+    expect(since(named({ m: early, n: late }))).toBe('2026-06-01T00:00:00Z');
+    expect(since(named({ m: early }), named({ m: late }))).toBe('2026-06-01T00:00:00Z');
+    // The second model was answered before.
+    expect(since(named({ m: early, n: { ...late, calls: 9, failed: 6 } }))).toBe('2026-06-01T00:04:00Z');
+  });
+
   test('is Unhealthy even if it answered earlier, but not if another pod is answered', () => {
     const forLong = called({ m: { calls: 90, failed: 5, cause: 'status_500' } }, about('working'));
     expect(healthOf(forLong, forLong)).toMatchObject({ reason: 'Unhealthy', totalPods: 2 });
@@ -81,6 +98,9 @@ describe('an upstream whose calls fail', () => {
       message:
         'model m: every call has failed since 2026-06-01T00:00:00Z: HTTP 500; check whether its service is up',
     });
+    expect(healthOf(called({ a: partly, b: partly }))?.message).toMatch(
+      /^model a and 1 more model: some calls/,
+    );
     expect(healthOf(called({ a: partly, b: partly, c: partly }))).toMatchObject({
       reason: 'PartiallyHealthy',
       failing: new Set(),
