@@ -4,7 +4,7 @@ import type { ErrorShape } from '../../core/catalog/dialects.ts';
 import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
 import { GatewayError } from '../request/errors.ts';
 import { causeOf } from './cause.ts';
-import { type AttemptFailure, errorOf, judgeFailure, retryAfterMsOf } from './failure.ts';
+import { type AttemptFailure, errorOf, isAboutModel, judgeFailure, retryAfterMsOf } from './failure.ts';
 import { inClientWords } from './too-long.ts';
 
 export interface FinalErrorFacts {
@@ -47,7 +47,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
     case 'upstream_auth_failed':
       return keyRejected(facts);
     case 'model_not_found':
-      return modelUnknown(facts);
+      return modelUnknown(chosen, facts);
     case 'upstream_timeout':
       return new GatewayError(
         code,
@@ -107,14 +107,17 @@ function noneTried({ model, usableInMs, commonCooldown, ...facts }: FinalErrorFa
     case undefined:
       return new GatewayError(
         'upstream_unavailable',
-        `No upstream of model '${model}' is available right now. Retry shortly.`,
+        `No upstream of model '${model}' is available. Please try again in ${Math.min(60, Math.max(1, Math.ceil(retryAfterSeconds)))}s.`,
         { retryAfterSeconds },
       );
   }
 }
 
 /** Only where every target was asked is it the model that is not there; else an upstream is misconfigured. */
-function modelUnknown({ model, targets, targetsAsked }: FinalErrorFacts): GatewayError {
+function modelUnknown(
+  failure: AttemptFailure,
+  { model, targets, targetsAsked }: FinalErrorFacts,
+): GatewayError {
   return targetsAsked < targets
     ? new GatewayError(
         'upstream_error',
@@ -122,11 +125,18 @@ function modelUnknown({ model, targets, targetsAsked }: FinalErrorFacts): Gatewa
       )
     : new GatewayError(
         'model_not_found',
-        `No upstream serves model '${model}' any more. Use another model.`,
-        {
-          param: 'model',
-        },
+        `No upstream knows model '${model}' (${inWords(failure)}). Use another model${
+          mayBeWrongPath(failure)
+            ? '; its owner should check upstreamModel, and the path of baseURL, where /v1 may be missing'
+            : ', or correct upstreamModel of its targets'
+        }.`,
+        { param: 'model' },
       );
+}
+
+/** A server that has nothing at this path says so in any words, which do not name the model. */
+function mayBeWrongPath(failure: AttemptFailure): boolean {
+  return failure.kind === 'status' && failure.status === 404 && !isAboutModel(failure.error);
 }
 
 function keyRejected({ model, isOwnProvider }: FinalErrorFacts): GatewayError {

@@ -405,6 +405,21 @@ test('a prompt that is too long is recognised by the text of the error if the di
   expect(finalError([failure], facts).code).toBe('context_length_exceeded');
 });
 
+test('a model that no upstream knows may be a baseURL without /v1, unless the upstream names the model', () => {
+  expect(finalError([unknownModel], facts).message).toBe(
+    "No upstream knows model 'm' (the upstream answered 404). Use another model, or correct upstreamModel of its targets.",
+  );
+  expect(finalError([status(404, { message: 'Nothing here.' })], facts).message).toBe(
+    "No upstream knows model 'm' (the upstream answered 404). Use another model; its owner should check upstreamModel, and the path of baseURL, where /v1 may be missing.",
+  );
+});
+
+test('an unavailable upstream is reported with the wait of retry-after', () => {
+  const reported = finalError([], { ...facts, usableInMs: 11_200 });
+  expect(reported.message).toBe("No upstream of model 'm' is available. Please try again in 12s.");
+  expect(reported.headers['retry-after']).toBe('12');
+});
+
 test('an answer broken off by overload is reported as overload', () => {
   const failure = errorEvent({ type: 'overloaded_error', message: 'Overloaded' });
   const reported = brokenOffError(failure, 'm');
