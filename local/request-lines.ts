@@ -23,17 +23,9 @@ export function openRequestLines(print: (line: string) => void, clock: Pick<Cloc
   const sinceMs = clock.wallMs();
   /** Of each window of refusals: how many have a line. */
   const shown = new Map<number, number>();
-  /** Failed attempts, by their request. */
-  const held = new Map<string, () => void>();
-  const hold = (request: string, text: string): void => {
-    const release = (): void => {
-      cancel();
-      held.delete(request);
-      print(text);
-    };
-    const cancel = clock.setTimer(holdMs, release);
-    held.set(request, cancel);
-  };
+  const queue = openQueue(print, clock);
+  /** Why a model could not answer, from its last attempt if that failed. */
+  const failures = new Map<string, string>();
 
   return {
     onPage({
@@ -44,6 +36,10 @@ export function openRequestLines(print: (line: string) => void, clock: Pick<Cloc
       const fresh = entries.flatMap(({ record }) =>
         Date.parse(record.startedAt) >= sinceMs ? [record] : [],
       );
+      for (const record of fresh) {
+        if (record.outcome === 'failed') failures.set(record.model, whyOf(record) ?? record.provider);
+        else if (record.outcome === 'answered') failures.delete(record.model);
+      }
       const requests = [...Map.groupBy(fresh, ({ request }) => request).values()];
       const lines = [
         ...requests.map((records) => ({
@@ -53,25 +49,56 @@ export function openRequestLines(print: (line: string) => void, clock: Pick<Cloc
         ...refusals
           .filter(({ refusal }) => Date.parse(refusal.at) >= sinceMs)
           .map(({ refusal }) => ({
-            ...{ atMs: Date.parse(refusal.at), request: refusal.id, text: refusalLine(refusal) },
+            ...{ atMs: Date.parse(refusal.at), request: refusal.id, text: refusalLine(refusal, failures) },
             mayGoOn: false,
           })),
       ].toSorted((a, b) => a.atMs - b.atMs);
       for (const { request, text, mayGoOn } of lines.slice(0, linesMax)) {
-        held.get(request)?.();
-        held.delete(request);
-        if (mayGoOn) hold(request, text);
-        else print(text);
+        queue.add(text, request, mayGoOn);
       }
-      if (lines.length > linesMax) print(`… and ${lines.length - linesMax} more requests in this moment`);
+      if (lines.length > linesMax) queue.add(`… and ${lines.length - linesMax} more requests in this moment`);
 
       for (const { refusal } of refusals) {
         const windowMs = startOf(Date.parse(refusal.at));
         shown.set(windowMs, (shown.get(windowMs) ?? 0) + 1);
       }
       for (const [windowMs, more] of moreRefused(refusalSums, shown))
-        if (windowMs + REFUSAL_WINDOW_MS > sinceMs) print(`… and ${more} more refused in ten seconds`);
+        if (windowMs + REFUSAL_WINDOW_MS > sinceMs) queue.add(`… and ${more} more refused in ten seconds`);
       for (const windowMs of [...shown.keys()].slice(0, -windowsMax)) shown.delete(windowMs);
+    },
+  };
+}
+
+/** Lines are printed in the order in which they came: later ones wait for a failed attempt that may go on. */
+function openQueue(print: (line: string) => void, clock: Pick<Clock, 'setTimer'>) {
+  interface Waiting {
+    readonly text: string;
+    readonly request: string | undefined;
+    cancel: (() => void) | undefined;
+  }
+  const waiting: Waiting[] = [];
+  const flush = (): void => {
+    for (let first = waiting[0]; first !== undefined && first.cancel === undefined; first = waiting[0]) {
+      waiting.shift();
+      print(first.text);
+    }
+  };
+  const dropAttempt = (request: string): void => {
+    const at = waiting.findIndex((one) => one.cancel !== undefined && one.request === request);
+    if (at >= 0) waiting.splice(at, 1)[0]?.cancel?.();
+  };
+  return {
+    add(text: string, request?: string, mayGoOn = false): void {
+      if (request !== undefined) dropAttempt(request);
+      const line: Waiting = { text, request, cancel: undefined };
+      waiting.push(line);
+      if (mayGoOn) {
+        line.cancel = clock.setTimer(holdMs, () => {
+          line.cancel = undefined;
+          flush();
+        });
+      }
+      flush();
     },
   };
 }
@@ -145,12 +172,17 @@ function costOf({ costPicodollars, usage }: LedgerRecord): string | undefined {
   return `$${usdOf(BigInt(costPicodollars))}`;
 }
 
-function refusalLine({ status, model, apiKey, code, id }: Refusal): string {
+function refusalLine(
+  { status, model, apiKey, code, id }: Refusal,
+  failures: ReadonlyMap<string, string>,
+): string {
+  const why = code === 'upstream_unavailable' && model !== undefined ? failures.get(model) : undefined;
   return words([
     String(status),
     model ?? '-',
     apiKey === undefined ? 'unknown key' : nameOf(apiKey),
     code,
+    why === undefined ? undefined : `(last failure: ${why})`,
     id,
   ]);
 }

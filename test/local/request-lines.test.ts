@@ -76,13 +76,30 @@ test('an answer, a refusal, a failure and an answer after it are a line each, in
     '200 penstock/small quickstart 13 ms 6+21 tok $0.0000345 req_a',
     '429 penstock/small team-a/ci rate_limit_exceeded req_r',
     '200 penstock/small quickstart 2000 ms 6+21 tok $0.0000345 attempt 2 (default/second) req_b',
+  ]);
+  // It may go on with another attempt: lines after it wait.
+  clock.advance(1_000);
+  expect(printed.slice(3)).toEqual([
+    'ERR penstock/small quickstart default/down: dns_failed 3000 ms 6+21 tok $0 req_c',
     '401 - unknown key invalid_api_key req_u',
   ]);
-  // It may go on with another attempt.
+});
+
+test('a request that no provider was asked for has the last failure of its model, until it answers', () => {
+  const { printed, onPage, clock } = open();
+  const unavailable = (id: string) => refusalOf(id, 5, { status: 503, code: 'upstream_unavailable' });
+  const failed = { outcome: 'failed', provider: 'default/down', failure: 'refused' } as const;
+  onPage({ entries: [entryOf({ id: 'req_a.1', request: 'req_a', attempt: 1, ...failed })] });
+  onPage({ entries: [], refusals: [unavailable('req_b')] });
   clock.advance(1_000);
-  expect(printed.at(-1)).toBe(
-    'ERR penstock/small quickstart default/down: dns_failed 3000 ms 6+21 tok $0 req_c',
-  );
+  onPage({
+    entries: [entryOf({ id: 'req_c.1', request: 'req_c', attempt: 1 })],
+    refusals: [unavailable('req_d')],
+  });
+  expect(printed.filter((line) => line.startsWith('503'))).toEqual([
+    '503 penstock/small team-a/ci upstream_unavailable (last failure: default/down: refused) req_b',
+    '503 penstock/small team-a/ci upstream_unavailable req_d',
+  ]);
 });
 
 test('a failed attempt and the next one soon after it are one line', () => {
