@@ -20,6 +20,12 @@ const rounds = 10;
 const pageRecords = 500;
 /** What people still take for an answer to what they did. */
 const goalMs = 2_000;
+/** Of a question of a view, p95. */
+const questionGoalMs = 200;
+const questionTries = 20;
+
+const limited = { status: 429, code: 'rate_limit_exceeded' };
+const unknown = { status: 404, code: 'model_not_found' };
 
 const nameOf = (index: number) => `key-${String(index).padStart(5, '0')}`;
 const last = nameOf(keyCount - 1);
@@ -45,7 +51,7 @@ beforeAll(async () => {
 });
 afterAll(() => card.print());
 
-/** Every key was used this month, and the later its name, the less it spent. */
+/** Every key was used this month, and the later its name, the less it spent; each was refused once besides. */
 async function spendWithAll(): Promise<void> {
   const store = await openSqliteStore(stage().installation.ledger().file);
   const startedAt = new Date().toISOString();
@@ -55,9 +61,27 @@ async function spendWithAll(): Promise<void> {
       costPicodollars: (keyCount - index) * 1_000_000_000,
     }),
   );
+  const refusals = Array.from({ length: keyCount }, (_, index) => {
+    const why = index % 2 === 0 ? limited : unknown;
+    const reason = { namespace: 'team-a', apiKey: `team-a/${nameOf(index)}`, ...why };
+    const id = `req_refused${index}`;
+    const refusal = { kind: 'refusal' as const, id, at: startedAt, ...reason };
+    const counts = [{ ...reason, count: 1 }];
+    const sums = { kind: 'refusal-sums' as const, id, at: startedAt, windowMs: 10_000, counts };
+    return { refusal, sums, line: JSON.stringify(refusal) };
+  });
   for (let at = 0; at < keyCount; at += pageRecords) {
     const page = { source: 'many', cursor: String(at), asides: [] };
-    await store.take({ ...page, entries: entries.slice(at, at + pageRecords) }, Date.now());
+    const some = refusals.slice(at, at + pageRecords);
+    await store.take(
+      {
+        ...page,
+        entries: entries.slice(at, at + pageRecords),
+        refusals: some.map(({ refusal, line }) => ({ refusal, line })),
+        refusalSums: some.map(({ sums }) => ({ sums, line: JSON.stringify(sums) })),
+      },
+      Date.now(),
+    );
   }
   await store.close();
 }
@@ -155,6 +179,42 @@ test('after all is quiet', async () => {
     failed: rowBytes.filter((bytes) => bytes > 64_000).length,
     figures: `largest ${Math.max(...rowBytes)} bytes; the dashboard is ${nowMib} MiB, ${peakMib} MiB at most`,
   });
+  expect(card.misses()).toEqual([]);
+});
+
+test('requests, refusals and sums of all of them are answered within 200 ms', async () => {
+  const from = `${new Date(Date.now() - 29 * 86_400_000).toISOString().slice(0, 10)}`;
+  const to = `${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}`;
+  const days = `namespace=team-a&from=${from}&to=${to}`;
+  const ofKey = `apiKey=team-a/${nameOf(keyCount >> 1)}`;
+  const questions = {
+    'the newest requests': `ledger/v1/request-log?${days}&limit=50`,
+    'requests of a key': `ledger/v1/request-log?${days}&limit=50&${ofKey}`,
+    'requests of a model': `ledger/v1/request-log?${days}&limit=50&model=penstock/small`,
+    'refused requests': `ledger/v1/request-log?${days}&limit=50&outcome=refused`,
+    'refusals by key and reason': `ledger/v1/refusals?${days}&by=apiKey,code&limit=10000`,
+    'refusals by reason': `ledger/v1/refusals?${days}&by=code`,
+    'the sums of the overview': `ledger/v1/series?${days}&interval=day`,
+    'the top keys': `ledger/v1/series?${days}&interval=day&by=apiKey&top=6&topBy=cost`,
+    'owners and teams': `owners?${days}`,
+  };
+  for (const [what, path] of Object.entries(questions)) {
+    const tookMs: number[] = [];
+    for (let at = 0; at < questionTries; at++) {
+      const askedMs = performance.now();
+      const answer = await page.request.get(`${stage().url}/api/${path}`);
+      await answer.body();
+      tookMs.push(performance.now() - askedMs);
+      expect([path, answer.status()]).toEqual([path, 200]);
+    }
+    const [p50, p95] = [quantile(tookMs, 0.5), quantile(tookMs, 0.95)];
+    card.add({
+      what: `${what} are answered within ${questionGoalMs} ms`,
+      tried: questionTries,
+      failed: p95 < questionGoalMs ? 0 : 1,
+      figures: `p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms, load ${load()}`,
+    });
+  }
   expect(card.misses()).toEqual([]);
 });
 
