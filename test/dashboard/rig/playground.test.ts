@@ -59,7 +59,7 @@ test('a request id leads to its request, and coming back nothing is there', asyn
   expect(await page.getByLabel('Your key').inputValue()).toBe('');
 });
 
-test('what the gateway refuses is shown in its words', async () => {
+test('a refusal of the gateway is shown with its message', async () => {
   const page = await open('/playground');
   const refuse = (status: number, message: string) => ({
     status,

@@ -34,7 +34,7 @@ test('the first thing that cannot be carried is refused by the name the caller g
   expect(findImpossible('openai-chat', 'anthropic-messages', conversation)).toBeUndefined();
 });
 
-test('what may change the answer is reported, hints are not', () => {
+test('a lost field that may change the answer is reported, a hint is not', () => {
   const reported = (upstream: 'anthropic-messages' | 'openai-completions') =>
     listDropped('openai-chat', findDialect(upstream), [conversation, conversation], target);
   expect(reported('anthropic-messages')).toEqual(['presence_penalty', 'seed']);

@@ -96,7 +96,7 @@ describe.each(streams)('$dialect', ({ dialect, begun, ended, garbage: own }) => 
     }
   });
 
-  test('what is whole before a NUL byte goes on, also out of the same chunk', () => {
+  test('complete events before a NUL byte are forwarded, also from the same chunk', () => {
     const cut = own.replace('half', 'ha\0lf');
     expect(passThrough(dialect, begun + cut).sent).toBe(passThrough(dialect, begun).sent);
   });

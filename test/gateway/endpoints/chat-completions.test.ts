@@ -227,8 +227,8 @@ describe('null counts as absent', () => {
   });
 });
 
-describe('what the upstream is sent', () => {
-  test('of a plain request, nothing but the model name changes: order, blanks, spellings and unknown fields stay', async () => {
+describe('the request to the upstream', () => {
+  test('differs in the model name alone: order, blanks, spellings and unknown fields stay', async () => {
     const before =
       '\n{ "x_first" : [1.0, 1E+2, 12345678901234567890, -0, 0.1000], "temperature":1.00,\t"\\u006e":1e0,"model" :\r\n"';
     const after =
@@ -239,13 +239,13 @@ describe('what the upstream is sent', () => {
     expect(latest(wall).bodyText).toBe(`${before}upstream-0${after}`);
   });
 
-  test('no defaults are put in', async () => {
+  test('has no added defaults', async () => {
     await post(rig, path, minimal);
     expect(latest(wall).json).toEqual({ ...minimal, model: 'upstream-0' });
     expect(latest(wall).path).toBe('/v1/chat/completions');
   });
 
-  test('of a stream, usage is asked for behind the rest', async () => {
+  test('of a stream asks for usage, after all other members', async () => {
     const text = '{"stream":true,"model":"m","messages":[{"role":"user","content":"x"}]';
     await post(rig, path, `${text}}`);
     expect(latest(wall).bodyText).toBe(
@@ -338,7 +338,7 @@ describe('what the upstream is sent', () => {
     expect(latest(wall).bodyText === text).toBe(true);
   });
 
-  test('neither the key of the caller nor other headers of its own', async () => {
+  test("has neither the caller's key nor other headers", async () => {
     await post(rig, path, minimal, {
       authorization: `Bearer psk_${'k'.repeat(49)}`,
       'x-api-key': 'another',

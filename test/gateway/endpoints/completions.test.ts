@@ -148,7 +148,7 @@ describe('null counts as absent', () => {
   });
 });
 
-describe('what a completions upstream is sent', () => {
+describe('the request to a completions upstream', () => {
   const defaults = {
     max_tokens: 16,
     temperature: 1,
@@ -158,13 +158,13 @@ describe('what a completions upstream is sent', () => {
     frequency_penalty: 0,
   };
 
-  test('the defaults of the specification, explicitly', async () => {
+  test('has the defaults of the specification, explicitly', async () => {
     await post(native, path, minimal);
     expect(latest(wall).json).toEqual({ model: 'upstream-0', prompt: 'Say hello', ...defaults });
     expect(latest(wall).path).toBe('/v1/completions');
   });
 
-  test('the same in a stream, with usage asked for', async () => {
+  test('has the same in a stream, with usage asked for', async () => {
     await post(native, path, { ...minimal, stream: true });
     expect(latest(wall).json).toEqual({
       model: 'upstream-0',
@@ -175,7 +175,7 @@ describe('what a completions upstream is sent', () => {
     });
   });
 
-  test("the caller's bytes in front, so that spellings and unknown fields survive", async () => {
+  test("begins with the caller's bytes, so that spellings and unknown fields survive", async () => {
     const given =
       '{ "prompt" : "a\\u0062", "x_vendor": {"big": 12345678901234567890, "e": 1E-2},"temperature":1.00';
     await post(native, path, `${given}, "model":"m" }`);
@@ -196,7 +196,7 @@ describe('what a completions upstream is sent', () => {
     expect(latest(wall).json).toEqual({ model: 'upstream-0', prompt: 'Say hello', ...given });
   });
 
-  test('parameters of the target, only where the caller gives none of that name', async () => {
+  test('has parameters of the target only if the caller gives none of that name', async () => {
     const rig = await startRig(
       tableOf([
         {
@@ -217,8 +217,8 @@ describe('what a completions upstream is sent', () => {
   });
 });
 
-describe('what a chat-only upstream is sent', () => {
-  test('one user message that holds the prompt verbatim, and the explicit defaults', async () => {
+describe('the request to a chat-only upstream', () => {
+  test('has one user message with the prompt verbatim, and the explicit defaults', async () => {
     const prompt = ' <|im_start|>system\nübel\r\n\t"quoted" \\ \u2028 😀\u0000 ';
     await post(chatOnly, path, { model: 'm', prompt });
     expect(latest(wall).path).toBe('/v1/chat/completions');
@@ -231,7 +231,7 @@ describe('what a chat-only upstream is sent', () => {
     });
   });
 
-  test('every field that chat has too', async () => {
+  test('has every field that chat has too', async () => {
     const carried = {
       max_tokens: 7,
       temperature: 0.5,

@@ -97,8 +97,8 @@ describe('a field outside its bounds, or of a wrong type, is refused by name bef
   });
 });
 
-describe('what the upstream is sent', () => {
-  test('nothing but the model name changes: order, blanks, spellings and unknown fields stay', async () => {
+describe('the request to the upstream', () => {
+  test('differs in the model name alone: order, blanks, spellings and unknown fields stay', async () => {
     const before = '\n{ "x_first" : [1.0, 1E+2, 12345678901234567890], "max_tokens":\t9,"model" :"';
     const after = '" , "messages":[{"role":"user","content":"\\u00fc ü😀"}] } \n';
     const answer = await post(served.rig, path, `${before}m${after}`);
@@ -106,7 +106,7 @@ describe('what the upstream is sent', () => {
     expect(sent()).toEqual(JSON.parse(`${before}sim-small${after}`));
   });
 
-  test("the caller's version and features, and the query of its address", async () => {
+  test("has the caller's version and features, and the query of its address", async () => {
     await post(served.rig, `${path}?beta=true`, minimal, {
       ...bearer,
       'anthropic-version': '2026-10-21',
@@ -127,20 +127,20 @@ describe('what the upstream is sent', () => {
       expect(headers[name]).toBeUndefined();
   });
 
-  test('the version that takes most, where the caller names none', async () => {
+  test('has the latest version, if the caller names none', async () => {
     const answer = await post(served.rig, path, { ...minimal, temperature: 1 });
     expect(answer.status).toBe(200);
     expect(served.latest().headers['anthropic-version']).toBe('2023-06-01');
   });
 
-  test('a query of odd letters is left behind', async () => {
+  test('has no query of odd letters', async () => {
     const answer = await post(served.rig, `${path}?a=%00&b="<>"`, minimal);
     expect(answer.status).toBe(200);
     expect(served.latest().query).toBe('');
   });
 });
 
-test('a wrong key is refused in the words of this route', async () => {
+test('with a wrong key is refused with the message of this route', async () => {
   const answer = await post(served.rig, path, minimal, { 'x-api-key': `psk_${'x'.repeat(49)}` });
   const { error } = messagesErrorOf(answer);
   expect([answer.status, error.code, answer.headers['x-should-retry']]).toEqual([
@@ -150,7 +150,7 @@ test('a wrong key is refused in the words of this route', async () => {
   ]);
 });
 
-test('x-api-key will do, as Anthropic clients send it', async () => {
+test('may have its key in x-api-key, as Anthropic clients send it', async () => {
   const answer = await post(served.rig, path, minimal, { 'x-api-key': `psk_${'k'.repeat(49)}` });
   expect(answer.status).toBe(200);
   expect(answer.json).toMatchObject({ type: 'message', role: 'assistant' });

@@ -96,7 +96,7 @@ describe('a credentials file', () => {
     ['no secret', '[default]\naws_access_key_id = AKIDEXAMPLE0123456\n'],
     ['two profiles', `${file()}\n[other]\n`],
     ['a wrong id', file().replace('AKIDEXAMPLE0123456', 'no')],
-  ])('with %s is none', (_, text) => {
+  ])('with %s is not a credentials file', (_, text) => {
     expect(parseAwsCredentials(text)).toBeUndefined();
   });
 });

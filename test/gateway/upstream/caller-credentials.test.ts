@@ -61,7 +61,7 @@ test('a session is renewed by a call in its last minutes, which does not wait fo
   expect(exchanged).toHaveLength(3);
 });
 
-test('what nobody uses is not renewed', async () => {
+test('an unused credential is not renewed', async () => {
   await Promise.all(['a/one', 'b/one'].map(signedInAs));
   nowMs += 10 * lifetimeMs;
   expect(exchanged).toEqual(['a/one', 'b/one']);

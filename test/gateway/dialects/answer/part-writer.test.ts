@@ -130,7 +130,7 @@ describe('calls', () => {
   });
 });
 
-test('an answer ends once, and nothing comes behind it', () => {
+test('an answer ends once, and nothing follows', () => {
   const parts = written((writer) => {
     writer.text('text', 'a');
     writer.end('stop');

@@ -184,7 +184,7 @@ describe('a client gets', () => {
     expect(encode({ parts: [part] }).content).toEqual(content);
   });
 
-  test('numbers where nobody has counted', () => {
+  test('estimated numbers without any counts', () => {
     expect(encode({ parts: [{ type: 'text', text: 'a'.repeat(40) }] }).usage).toEqual({
       input_tokens: 7,
       cache_creation_input_tokens: 0,

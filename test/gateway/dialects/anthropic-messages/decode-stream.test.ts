@@ -320,7 +320,7 @@ describe('usage', () => {
     },
   );
 
-  test('what is known at the start is reported at once, and lacks the output', () => {
+  test('usage that is known at the start is reported at once, without the output', () => {
     const { parts, facts } = decodeStream(start);
     expect(facts).toMatchObject({ usage: { input: 17 }, lacksOutput: true });
     expect(parts[1]).toMatchObject({ type: 'usage', usage: { input: 17, cachedInput: 5 } });

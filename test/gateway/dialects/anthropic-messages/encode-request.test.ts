@@ -485,7 +485,7 @@ describe('thinking', () => {
     expect(sent).not.toHaveProperty('output_config');
   });
 
-  test('models before 3.7 are not asked to think', () => {
+  test('models before 3.7 get no request to think', () => {
     const target = { upstreamModel: 'claude-3-5-sonnet-20241022' };
     expect(encodeRequest({ reasoning: { mode: 'adaptive', effort: 'high' } }, target)).not.toHaveProperty(
       'thinking',

@@ -284,7 +284,7 @@ describe('the time before content', () => {
   });
 });
 
-test('a ping behind the start goes on', () => {
+test('a ping after the start is sent', () => {
   const events = encode([...text(0, 'a'), { type: 'ping' }, ...text(1, 'b'), end('stop')]);
   expect(events).toContainEqual({ name: 'ping', data: { type: 'ping' } });
 });

@@ -71,7 +71,7 @@ test.each<[string, Record<string, unknown>]>([
   ['thinking', { thinking: true }],
   ['output_config', { output_config: 'high' }],
   ['metadata', { metadata: 'me' }],
-])('what is wrong with %s is named, as of %j', (param, members) => {
+])('an error of %s is named, as of %j', (param, members) => {
   expect(paramOf(() => readMessagesRequest(bodyOf({ ...valid, ...members })))).toBe(param);
 });
 
@@ -129,7 +129,7 @@ test.each<[string, Record<string, unknown>]>([
   ['output_config.format.type', { output_config: { format: { type: 'json' } } }],
   ['output_config.format.schema', { output_config: { format: { type: 'json_schema' } } }],
   ['metadata.user_id', { metadata: { user_id: 5 } }],
-])('what is wrong with %s is named where the request is translated, as of %j', (param, members) => {
+])('an error of %s is named where the request is translated, as of %j', (param, members) => {
   expect(paramOf(() => decodeRequest(members))).toBe(param);
 });
 

@@ -66,7 +66,7 @@ test('cloud 26: an exception in the stream is the failure that it names', () => 
   });
 });
 
-test('an answer without a block and without an output token is none', () => {
+test('a stream without a block and without an output token is not an answer', () => {
   const none = { inputTokens: 5, outputTokens: 0, totalTokens: 5 };
   const empty = start + event('messageStop', { stopReason: 'end_turn' }) + event('metadata', { usage: none });
   expect(decodeStream(empty).facts.fault).toMatchObject({ kind: 'malformed' });
@@ -227,7 +227,7 @@ test.each(['malformed_model_output', 'malformed_tool_use'])(
   },
 );
 
-test('what has no place in other dialects is left out', () => {
+test('content without a place in other dialects is left out', () => {
   const odd =
     start +
     delta(0, { citation: { title: 't' } }) +

@@ -146,7 +146,7 @@ describe('tools', () => {
     expect(encode({ turns }).toolConfig).toMatchObject({ tools: [{ toolSpec: { name: 'look' } }] });
   });
 
-  test('one call at most is said to Claude alone', () => {
+  test('a limit of one call at a time is sent to Claude alone', () => {
     const single = { tools: [look], mayCallInParallel: false };
     expect(encode(single).additionalModelRequestFields).toEqual({
       tool_choice: { type: 'auto', disable_parallel_tool_use: true },
@@ -212,7 +212,7 @@ describe('reasoning', () => {
     ['us.amazon.nova-2-lite-v1:0', { reasoningConfig: { type: 'enabled', maxReasoningEffort: 'medium' } }],
     ['openai.gpt-oss-120b-1:0', { reasoning_effort: 'medium' }],
     ['us.meta.llama4-maverick-17b-instruct-v1:0', undefined],
-  ])('%s is asked to think in its own words', (upstreamModel, fields) => {
+  ])('%s gets its own form of thinking', (upstreamModel, fields) => {
     const sent = encode({ reasoning: { mode: 'adaptive', effort: 'medium' } }, { upstreamModel });
     expect(sent.additionalModelRequestFields).toEqual(fields);
   });
@@ -229,7 +229,7 @@ describe('reasoning', () => {
     expect(sent.inferenceConfig).toBeUndefined();
   });
 
-  test('what a model cannot be asked is lost', () => {
+  test('a feature without a field at the model is reported as lost', () => {
     const lost = (upstreamModel: string) =>
       bedrockConverse.asUpstream.lost?.(
         conversationOf({ turns: [userTurn('a')], reasoning: { mode: 'adaptive', effort: 'low' } }),

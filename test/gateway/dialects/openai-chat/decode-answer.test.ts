@@ -261,7 +261,7 @@ describe('a plain answer', () => {
     expect(decodeBody(body)).toMatchObject({ ok: false, fault: { kind } });
   });
 
-  test('an error member that is null is none', () => {
+  test('an error member that is null is not an error', () => {
     expect(decodeBody({ error: null, choices: [{ message: { content: 'a' } }] }).ok).toBe(true);
   });
 });

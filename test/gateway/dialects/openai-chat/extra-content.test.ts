@@ -174,7 +174,7 @@ describe('an answer', () => {
     expect(kinds(parts)).toEqual(['thinking', 'tool-call']);
   });
 
-  test('gives back what came behind the beginning of a call', () => {
+  test('gives back members that follow the beginning of a call', () => {
     const parts = streamedParts(
       { tool_calls: [{ index: 0, ...call('a', 'Rome') }] },
       { tool_calls: [{ index: 0, extra_content: signed('S') }] },

@@ -216,7 +216,7 @@ describe('tools', () => {
     format: { type: 'grammar', syntax: 'lark', definition: 'x' },
   };
 
-  test('30: those of an additional_tools item count as those of the top level', () => {
+  test('30: tools of an additional_tools item count like tools of the top level', () => {
     const input = [
       { type: 'additional_tools', role: 'developer', tools: [patch, { ...f, description: 'other' }] },
       message('user', 'p'),
@@ -228,7 +228,7 @@ describe('tools', () => {
     expect(asksOf({ input })).toEqual(['custom-tool at input[0].tools[0]', 'tools at input[0].tools']);
   });
 
-  test('31: those of a namespace keep it', () => {
+  test('31: tools of a namespace keep it', () => {
     const tools = [{ type: 'namespace', name: 'ns', description: 'd', tools: [f, patch] }];
     expect(decodeRequest({ tools }).tools.map(({ namespace, name }) => [namespace, name])).toEqual([
       ['ns', 'f'],

@@ -316,7 +316,7 @@ describe('the end', () => {
     expect(both.facts).toMatchObject({ usage: { input: 7 }, fault: { error: { message: 'oops' } } });
   });
 
-  test('12: behind an error in the same bytes an end is none, and text is not given out', () => {
+  test('12: after an error in the same bytes an end is ignored, and no text is sent', () => {
     const error = { type: 'error', code: 'server_error', message: 'oops' };
     const { parts, facts } = decodeStream(
       eventText(created, textDelta(0, 'a'), error, textDelta(0, 'b'), completed()),

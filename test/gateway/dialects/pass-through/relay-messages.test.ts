@@ -191,7 +191,7 @@ describe('the end', () => {
     expect(relay(text).facts).toMatchObject(truncated);
   });
 
-  test('13: cut at any byte it is complete exactly behind the stop reason', () => {
+  test('13: cut at any byte it is complete exactly after the stop reason', () => {
     const bytes = Buffer.from(wholeMessage);
     const decided = wholeMessage.indexOf('\n\n', wholeMessage.indexOf('event: message_delta'));
     const from = Buffer.byteLength(wholeMessage.slice(0, decided));
@@ -216,7 +216,7 @@ describe('the end', () => {
     expect(relay(text)).toMatchObject({ sent: text, facts: { isComplete: true, hasContent: false } });
   });
 
-  test('without content and without a stop reason is none', () => {
+  test('without content and without a stop reason is not an answer', () => {
     expect(relay(messageStart + messageStop)).toMatchObject({
       sent: messageStart,
       facts: { fault: { kind: 'malformed' } },

@@ -123,7 +123,7 @@ describe('over HTTP', () => {
     },
   );
 
-  test('25: what cannot be carried is refused in one sentence of ours', async () => {
+  test('25: a field that cannot be translated is refused with our own message', async () => {
     await having(M, '', async (served) => {
       const answer = await ask(served, C, { n: 2 });
       expect(answer.status).toBe(400);

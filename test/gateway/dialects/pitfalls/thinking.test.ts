@@ -10,7 +10,7 @@ import type { Members } from '../support/askings.ts';
 import { tell } from '../support/tellings.ts';
 import { C, call, M, R, sent, streamed, translated } from './whole-way.ts';
 
-describe('what was thought before', () => {
+describe('earlier thinking', () => {
   const turn = (...blocks: readonly Members[]) => ({
     messages: [
       { role: 'user', content: 'hi' },
