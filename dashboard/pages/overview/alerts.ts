@@ -21,6 +21,8 @@ interface Alert {
   readonly what: string;
   readonly message: string;
   readonly since: string | undefined;
+  /** It has been so since then; else it was then. */
+  readonly isLasting?: true;
   /** The page of what it is about; undefined: it has none. */
   readonly to: string | undefined;
 }
@@ -55,24 +57,51 @@ export function alertsOf(
   context: AlertContext,
 ): readonly Alert[] {
   const failing = new Set(providers.filter((one) => statusOf(one).tone === 'bad').map(idOf));
+  const degraded = providers.filter((one) => statusOf(one).word === 'Degraded').map(idOf);
+  const troubled = failing.union(new Set(degraded));
+  const reported = new Set(
+    routes.filter((route) => ['bad', 'warn'].includes(statusOf(route).tone)).map(idOf),
+  );
   const alerts = [
-    ...providers.flatMap((provider) => alertsOfProvider(provider, routes, health, context)),
-    ...routes.flatMap((route) => alertsOfRoute(route, failing)),
-    // Of a provider that fails, its own row counts them.
+    ...providers.flatMap((provider) => alertsOfProvider(provider, routes, health, failing, context)),
+    ...routes.flatMap((route) => alertsOfRoute(route, failing, troubled)),
+    // Of a provider or route in trouble, its own row counts them.
     ...health
-      .filter(({ provider }) => !failing.has(provider ?? ''))
-      .flatMap((row) => alertsOfCalls(row, routes, context)),
+      .filter(({ provider, route }) => !troubled.has(provider ?? '') && !reported.has(route ?? ''))
+      .flatMap((row) => alertsOfCalls(row, routes, failing, context)),
     ...budgets.flatMap((budget) => alertsOfBudget(budget, context)),
     ...keys.flatMap((key) => alertsOfKey(key, context)),
   ];
   return alerts.sort((a, b) => ranks[a.tone] - ranks[b.tone] || (b.since ?? '').localeCompare(a.since ?? ''));
 }
 
-const idOf = ({ metadata: { namespace, name } }: Provider) => `${namespace}/${name}`;
+const idOf = ({ metadata: { namespace, name } }: Provider | ModelRoute) => `${namespace}/${name}`;
 
-function providersOf({ spec, metadata }: ModelRoute): readonly string[] {
-  return spec.targets.map(
-    ({ providerRef }) => `${providerRef.namespace ?? metadata.namespace}/${providerRef.name}`,
+type Target = ModelRoute['spec']['targets'][number];
+
+const providerOf = ({ metadata }: ModelRoute, { providerRef }: Target): string =>
+  `${providerRef.namespace ?? metadata.namespace}/${providerRef.name}`;
+
+const providersOf = (route: ModelRoute): readonly string[] =>
+  route.spec.targets.map((target) => providerOf(route, target));
+
+/** Targets some or all of whose calls fail. */
+function troubledTargets({ spec, status }: ModelRoute): readonly Target[] {
+  const inTrouble = (status?.targets ?? []).filter(
+    ({ state, message }) => state === 'Unhealthy' || (state === 'Ready' && message !== undefined),
+  );
+  return spec.targets.filter((target) => inTrouble.some(({ name }) => name === target.name));
+}
+
+/** Names of the targets that serve callers while others fail. One that was not called yet is as its provider is. */
+function servingTargets(route: ModelRoute, failing: ReadonlySet<string>): readonly string[] {
+  const ready = (route.status?.targets ?? []).filter(
+    ({ state, message }) => state === 'Ready' && message === undefined,
+  );
+  return route.spec.targets.flatMap((target) =>
+    ready.some(({ name }) => name === target.name) && !failing.has(providerOf(route, target))
+      ? [target.name]
+      : [],
   );
 }
 
@@ -80,46 +109,75 @@ function alertsOfProvider(
   provider: Provider,
   routes: readonly ModelRoute[],
   health: readonly HealthRow[],
+  failing: ReadonlySet<string>,
   { formats }: AlertContext,
 ): Alert[] {
   const { namespace, name } = provider.metadata;
+  const id = idOf(provider);
   const to = pathOf('providers', namespace, name);
   const ejected = (provider.status?.keys ?? []).filter(
     ({ state }) => !['Active', 'Disabled'].includes(state),
   );
-  const rows = health.filter((row) => row.provider === idOf(provider));
+  const rows = health.filter((row) => row.provider === id);
   const attempts = rows.reduce((sum, row) => sum + row.attempts, 0);
   const failed = rows.reduce((sum, row) => sum + errorsOf(row), 0);
-  const models = routes
-    .filter((route) => providersOf(route).includes(idOf(provider)))
-    .map(({ spec }) => spec.model);
+  const affected = routes
+    .filter((route) =>
+      (failing.has(id) ? route.spec.targets : troubledTargets(route)).some(
+        (target) => providerOf(route, target) === id,
+      ),
+    )
+    .map((route) => ({ model: route.spec.model, servedBy: servingTargets(route, failing) }));
+  const models = affected.map(({ model, servedBy }) =>
+    servedBy.length === 0 ? model : `${model} (served by ${servedBy.join(', ')})`,
+  );
+  const isServed = affected.length > 0 && affected.every(({ servedBy }) => servedBy.length > 0);
   const count =
     (failed === 0 ? '' : `; ${formats.number(failed)} of ${formats.number(attempts)} attempts failed`) +
     (models.length === 0 ? '' : `; affects ${models.slice(0, modelsMax).join(', ')}`) +
     (models.length > modelsMax ? ` and ${formats.number(models.length - modelsMax)} more` : '');
   return [
     ...alertOfStatus(provider, `Provider ${namespace}/${name}`, to).map((alert) =>
-      alert.tone === 'bad' ? { ...alert, message: alert.message + count } : alert,
+      failing.has(id) || statusOf(provider).word === 'Degraded'
+        ? { ...alert, tone: isServed ? ('warn' as const) : alert.tone, message: alert.message + count }
+        : alert,
     ),
     ...ejected.map((key) => ({
       tone: key.state === 'RateLimited' ? ('warn' as const) : ('bad' as const),
       what: `Key ${key.name} of ${namespace}/${name}: ${keyStateWords(key.state)}`,
       message: key.message ?? '',
       since: key.lastTransitionTime,
+      isLasting: true as const,
       to,
     })),
   ];
 }
 
-function alertsOfRoute(route: ModelRoute, failing: ReadonlySet<string>): Alert[] {
+function alertsOfRoute(
+  route: ModelRoute,
+  failing: ReadonlySet<string>,
+  troubled: ReadonlySet<string>,
+): Alert[] {
   const { namespace, name } = route.metadata;
   const to = pathOf('routes', namespace, name);
   const { drill } = route.status ?? {};
+  const { word, conditions } = statusOf(route);
+  const isOfTargets = conditions[0]?.type === 'Targets';
+  const servedBy = isOfTargets && word === 'Degraded' ? servingTargets(route, failing) : [];
+  const served = servedBy.length === 0 ? '' : `; served by ${servedBy.join(', ')}`;
   const of = providersOf(route);
-  const isExplained = of.length > 0 && of.every((id) => failing.has(id));
+  const atFault = troubledTargets(route).map((target) => providerOf(route, target));
+  // A route of failing providers alone is named by them, and so is one that others serve.
+  const isExplained =
+    (of.length > 0 && of.every((id) => failing.has(id))) ||
+    (servedBy.length > 0 && atFault.length > 0 && atFault.every((id) => troubled.has(id)));
   return [
-    // A route of failing providers alone is named by them.
-    ...(isExplained ? [] : alertOfStatus(route, `Route ${namespace}/${name}`, to)),
+    ...(isExplained
+      ? []
+      : alertOfStatus(route, `Route ${namespace}/${name}`, to).map((alert) => ({
+          ...alert,
+          message: alert.message + served,
+        }))),
     ...(drill?.result === 'Failed'
       ? [
           {
@@ -138,7 +196,7 @@ function alertOfStatus(object: Provider | ModelRoute, what: string, to: string):
   const { tone, word, message = '', conditions, since: sinceTarget } = statusOf(object);
   if (tone !== 'bad' && tone !== 'warn') return [];
   const since = sinceTarget ?? newest(conditions.filter((condition) => condition.tone === tone));
-  return [{ tone, what: `${what}: ${word.toLowerCase()}`, message, since, to }];
+  return [{ tone, what: `${what}: ${word.toLowerCase()}`, message, since, isLasting: true, to }];
 }
 
 function newest(conditions: readonly { readonly since: string }[]): string | undefined {
@@ -154,6 +212,7 @@ const hourMs = 3_600_000;
 function alertsOfCalls(
   row: HealthRow,
   routes: readonly ModelRoute[],
+  failing: ReadonlySet<string>,
   { formats, period, nowMs }: AlertContext,
 ): Alert[] {
   const { attempts, lastFailedAt, lastFailure, provider, route, upstreamModel } = row;
@@ -161,20 +220,42 @@ function alertsOfCalls(
   if (lastFailedAt === undefined || failed === 0) return [];
   const isOver = nowMs - Date.parse(lastFailedAt) > hourMs;
   const why = lastFailure?.cause ?? codeWords(lastFailure?.failure ?? '');
-  const model = routes.find(({ metadata: of }) => `${of.namespace}/${of.name}` === route)?.spec.model;
-  const outcome = failedEndOf(row);
+  const model = routes.find((one) => idOf(one) === route)?.spec.model;
+  const isServed =
+    route === undefined
+      ? isServedElsewhere(row, routes, failing)
+      : (row.outcomes.answered ?? 0) >= row.requests;
+  // Without a provider the outcome is that of the whole request, which another attempt may have answered.
+  const outcome = provider === undefined ? undefined : failedEndOf(row);
   return [
     {
-      tone: isOver ? 'off' : failed * 2 >= attempts ? 'bad' : 'warn',
+      tone: isOver ? 'off' : failed * 2 >= attempts && !isServed ? 'bad' : 'warn',
       what: `${route ?? `${upstreamModel} at ${provider}`}: ${formats.number(failed)} of ${formats.number(attempts)} attempts failed`,
       message: [
-        ...(why === '' ? [] : [`last: ${why}`]),
+        ...(isServed ? ['All callers were answered'] : []),
+        ...(why === '' ? [] : [`Last: ${why}`]),
         ...(lastFailure === undefined ? [] : [lastFailure.request]),
       ].join(', '),
       since: lastFailedAt,
       to: requestsLink({ provider, model, outcome, period }),
     },
   ];
+}
+
+/** Each route that calls the model there has a further target that serves. */
+function isServedElsewhere(
+  { provider, upstreamModel }: HealthRow,
+  routes: readonly ModelRoute[],
+  failing: ReadonlySet<string>,
+): boolean {
+  const isIt = (route: ModelRoute, target: Target) =>
+    target.upstreamModel === upstreamModel && providerOf(route, target) === provider;
+  const callers = routes.filter((route) => route.spec.targets.some((target) => isIt(route, target)));
+  const hasOther = (route: ModelRoute) => {
+    const serving = servingTargets(route, failing);
+    return route.spec.targets.some((target) => serving.includes(target.name) && !isIt(route, target));
+  };
+  return callers.length > 0 && callers.every(hasOther);
 }
 
 function alertsOfBudget(budget: BudgetUse, { formats, nowMs }: AlertContext): Alert[] {

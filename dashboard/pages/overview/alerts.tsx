@@ -92,7 +92,7 @@ export function Alerts({ nowMs, period, budgets: ofBudgets, health: ofHealth }: 
         </p>
       )}
       <ul class="plain-list">
-        {shown.map(({ tone, what, message, since, to }) => (
+        {shown.map(({ tone, what, message, since, isLasting, to }) => (
           <li key={what} class="trouble">
             <Badge tone={tone}>{toneWords[tone]}</Badge>
             <div>
@@ -100,7 +100,7 @@ export function Alerts({ nowMs, period, budgets: ofBudgets, health: ofHealth }: 
                 {to === undefined ? what : <Link to={to}>{what}</Link>}{' '}
                 {since !== undefined && (
                   <span class="faint small">
-                    <Ago at={since} />
+                    {isLasting ? `for ${formats.lasting(since, nowMs)}` : <Ago at={since} />}
                   </span>
                 )}
               </p>

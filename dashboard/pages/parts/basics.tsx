@@ -171,14 +171,18 @@ export function Prose({ text }: { readonly text: string }) {
   return <>{formats.prose(text)}</>;
 }
 
+const justAheadMs = 60_000;
+
 /** How long ago, with the whole time to be read on it. */
 export function Ago({ at }: { readonly at: string | null | undefined }) {
   const { formats } = useShell();
   const nowMs = useNow();
   if (at === null || at === undefined) return <span class="faint">never</span>;
+  // The page's time moves on each half minute, data may be younger: what is just ahead is now.
+  const aheadMs = Date.parse(at) - nowMs;
   return (
     <time dateTime={at} title={formats.time(at)}>
-      {formats.ago(at, nowMs)}
+      {formats.ago(at, aheadMs > 0 && aheadMs < justAheadMs ? nowMs + aheadMs : nowMs)}
     </time>
   );
 }

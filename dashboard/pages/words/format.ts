@@ -26,6 +26,8 @@ export interface Formats {
   hour(rfc3339: string): string;
   /** `5 minutes ago`, `in 3 days`. */
   ago(rfc3339: string, nowMs: number): string;
+  /** `12 min`: how long it has been so. */
+  lasting(rfc3339: string, nowMs: number): string;
   /** `13 ms`, `1.2 s`, `3 min 5 s`. */
   milliseconds(ms: number): string;
 }
@@ -83,7 +85,11 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
       return value < 1 && value >= 0.9995 ? `> ${share.format(0.999)}` : share.format(value);
     },
     time: (text) => formatDate(text, moment),
-    prose: (text) => text.replaceAll(rfc3339, (time) => formatDate(time, moment)),
+    prose: (text) =>
+      text
+        // A name at the start is followed by a colon or has signs in it.
+        .replace(/^[a-z]+(?= )/, (word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+        .replaceAll(rfc3339, (time) => formatDate(time, moment)),
     clock(text, nowMs) {
       const day = formatDate(text, dayHere);
       const time = formatDate(text, secondOfDay);
@@ -95,8 +101,16 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
       const atMs = Date.parse(text);
       if (Number.isNaN(atMs)) return text;
       const seconds = (atMs - nowMs) / 1000;
-      const [unit, size] = units.find(([, bound]) => Math.abs(seconds) >= bound) ?? ['second', 1];
+      const [unit, size] = unitOf(Math.abs(seconds));
       return relative.format(Math.trunc(seconds / size), unit);
+    },
+    lasting(text, nowMs) {
+      const seconds = Math.max(0, (nowMs - Date.parse(text)) / 1000);
+      if (Number.isNaN(seconds)) return text;
+      const [unit, size] = unitOf(seconds);
+      return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'short' }).format(
+        Math.trunc(seconds / size),
+      );
     },
     milliseconds(ms) {
       if (Math.round(ms) < 1000) return `${plain.format(Math.round(ms))} ms`;
@@ -117,6 +131,8 @@ const units = [
   ['hour', 3600],
   ['minute', 60],
 ] as const satisfies readonly (readonly [Intl.RelativeTimeFormatUnit, number])[];
+
+const unitOf = (seconds: number) => units.find(([, bound]) => seconds >= bound) ?? (['second', 1] as const);
 
 function formatDate(text: string, format: Intl.DateTimeFormat): string {
   const atMs = Date.parse(text);

@@ -384,10 +384,17 @@ describe('problems', () => {
       lastTransitionTime: '2026-11-22T23:30:00Z',
       ...(message === undefined ? {} : { message }),
     });
-    const alertsOfTargets = (targets: readonly ReturnType<typeof target>[], reason = 'Programmed') => {
+    const specOf = (name: string) => ({
+      ...{ name, providerRef: { name: `p-${name}`, namespace: 'platform' }, upstreamModel: 'm' },
+    });
+    const alertsOfTargets = (
+      targets: readonly ReturnType<typeof target>[],
+      reason = 'Programmed',
+      names: readonly string[] = [],
+    ) => {
       const conditions = [condition('Ready', 'True', reason)];
       const metadata = { namespace: 'team-a', name: 'chat' };
-      const spec = { model: 'chat', targets: [] };
+      const spec = { model: 'chat', targets: names.map(specOf) };
       return found({ routes: [{ metadata, spec, status: { conditions, targets } }] });
     };
     const [down, spare] = [
@@ -402,12 +409,68 @@ describe('problems', () => {
           what: 'Route team-a/chat: failing',
           message: 'main: calls to it fail; ask the owner of Provider platform/openai',
           since: '2026-11-22T23:30:00Z',
+          isLasting: true,
           to: '/routes/team-a/chat',
         },
       ]);
-      expect(alertsOfTargets([down, spare])).toMatchObject([
-        { tone: 'warn', what: 'Route team-a/chat: degraded' },
+      expect(alertsOfTargets([down, spare], 'Programmed', ['main', 'spare'])).toMatchObject([
+        {
+          tone: 'warn',
+          what: 'Route team-a/chat: degraded',
+          message: 'main: calls to it fail; ask the owner of Provider platform/openai; served by spare',
+        },
       ]);
+    });
+
+    describe('whose first target is at a failing provider', () => {
+      const failing: Provider = {
+        metadata: { namespace: 'platform', name: 'p-main' },
+        spec: { type: 'OpenAI' },
+        status: {
+          conditions: [
+            condition('Ready', 'True', 'Programmed'),
+            condition('Healthy', 'False', 'Unhealthy', 'every call fails'),
+          ],
+        },
+      };
+      const route = (
+        name: string,
+        names: readonly string[],
+        targets: readonly ReturnType<typeof target>[],
+      ) => ({
+        metadata: { namespace: 'team-a', name },
+        spec: { model: name, targets: names.map(specOf) },
+        status: { conditions: [condition('Ready', 'True', 'Programmed')], targets },
+      });
+      const served = route('chat', ['main', 'spare'], [down, spare]);
+      const alone = route('alone', ['main'], [down]);
+
+      test('are one line, a warning as long as another target serves its callers', () => {
+        const alerts = found({ providers: [failing], routes: [served] });
+        expect(alerts.map(({ tone, what, message }) => [tone, what, message])).toEqual([
+          ['warn', 'Provider platform/p-main: failing', 'every call fails; affects chat (served by spare)'],
+        ]);
+      });
+
+      test('are critical if one model has no other target', () => {
+        const alerts = found({ providers: [failing], routes: [served, alone] });
+        expect(alerts.map(({ tone, message }) => [tone, message])).toEqual([
+          ['bad', 'every call fails; affects chat (served by spare), alone'],
+        ]);
+        // Not called yet: as its provider is.
+        const idle = route('alone', ['main'], [target('main', 'Ready')]);
+        expect(found({ providers: [failing], routes: [served, idle] })[0]?.tone).toBe('bad');
+      });
+
+      test('are warnings of its calls too, where the ledger says that all callers were answered', () => {
+        const calls: HealthRow = {
+          ...{ route: 'team-a/gone', requests: 5, attempts: 10, outcomes: { failed: 5, answered: 5 } },
+          lastFailedAt: '2026-11-23T00:29:55Z',
+        };
+        expect(found({ health: [calls] }).map(({ tone }) => tone)).toEqual(['warn']);
+        const worse = { ...calls, outcomes: { failed: 6, answered: 4 } };
+        expect(found({ health: [worse] }).map(({ tone }) => tone)).toEqual(['bad']);
+      });
     });
 
     test('are none if no target is in use, or the route is suspended', () => {
@@ -495,7 +558,7 @@ describe('problems', () => {
       {
         tone: 'bad',
         what: 'sim-x at default/first: 39 of 39 attempts failed',
-        message: 'last: answered HTTP 500, req_86e0',
+        message: 'Last: answered HTTP 500, req_86e0',
         since: '2026-11-23T00:29:55Z',
         to: '/requests?provider=default%2Ffirst&outcome=failed&period=24h',
       },
@@ -512,7 +575,7 @@ describe('problems', () => {
     }));
     const health = [{ ...calls, route: 'team-a/two' }];
     const [alert] = alertsOf({ ...none, routes, health }, { formats, period: '15m', nowMs });
-    expect(alert?.to).toBe('/requests?model=model-two&outcome=failed&period=15m');
+    expect(alert?.to).toBe('/requests?model=model-two&period=15m');
   });
 
   test('are less urgent if most calls are answered, and come last if the last failure is long ago', () => {
@@ -536,6 +599,6 @@ describe('problems', () => {
         { ...failing, lastFailure: undefined as never },
       ],
     }).map(({ message }) => message);
-    expect(messages).toEqual(['last: dns failed, r', '']);
+    expect(messages).toEqual(['Last: dns failed, r', '']);
   });
 });
