@@ -46,7 +46,12 @@ const USAGE = `usage: ${COMMANDS.join('\n       ')}
 class UsageError extends Error {}
 
 const PAYERS = ledgerRecordSchema.shape.payer.options;
-const day = z.iso.date('must be a day such as 2026-11-01');
+const day = z.iso.date({
+  error: ({ input }) =>
+    input === undefined
+      ? 'is missing; add --from with the first day and --to with the day after the last, such as --from 2026-11-01 --to 2026-12-01'
+      : 'must be a day such as 2026-11-01',
+});
 const optionsSchema = z
   .strictObject({
     from: day,

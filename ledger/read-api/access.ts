@@ -16,6 +16,8 @@ interface Right {
 const readsSpend: Right = { verb: 'get', resource: 'apikeys' };
 
 export interface Access {
+  /** Which token to send, where it is none of Kubernetes; said with a 401. */
+  readonly remedy?: string;
   /**
    * - `unknown`: the token is nobody's.
    * - `refused`: theirs, and they may not.
@@ -30,6 +32,9 @@ export interface Access {
     right?: Right,
   ): Promise<'allowed' | 'refused' | 'unknown'>;
 }
+
+/** Where `remedy` is left out. */
+export const UNKNOWN_TOKEN = 'Kubernetes does not know the token, or it has expired';
 
 /** A right that is taken away is honoured so late at most. */
 const keptMs = 10_000;

@@ -20,7 +20,7 @@ import type { Budgeted } from '../budgets.ts';
 import { periodsOf } from '../store/periods.ts';
 import { boundsOf, daysAround } from '../store/spans.ts';
 import type { FilterName, LedgerStore, Spender } from '../store/store.ts';
-import type { Access } from './access.ts';
+import { type Access, UNKNOWN_TOKEN } from './access.ts';
 import {
   costsAnswer,
   healthAnswer,
@@ -315,14 +315,14 @@ async function handle(
   }
   if (pathname === LOG_PATH) {
     expectMethod(request, 'GET');
-    return await answerLog(parts, places, personsToken(request), searchParams);
+    return await answerLog(parts, places, personsToken(request, parts), searchParams);
   }
   if (answer === undefined)
     throw notFound(
       `only ${[...Object.keys(answers), LOG_PATH, ...RELAYED_PATHS, CONNECTION_CHECK_PATH].join(', ')} are here`,
     );
   expectMethod(request, 'GET');
-  const token = personsToken(request);
+  const token = personsToken(request, parts);
   const nowMs = parts.clock.wallMs();
   const asked =
     pathname === '/v1/refusals'
@@ -342,11 +342,12 @@ function expectMethod({ method }: IncomingMessage, allowed: 'GET' | 'POST'): voi
   if (method !== allowed && !(allowed === 'GET' && method === 'HEAD')) throw badMethod(allowed);
 }
 
-function personsToken(request: IncomingMessage): string {
+function personsToken(request: IncomingMessage, { access }: ReadApiParts): string {
   const token = bearerOf(request);
   if (token !== '') return token;
   throw noToken(
-    'send a token of Kubernetes as Authorization: Bearer …, such as that of kubectl create token',
+    access?.remedy ??
+      'send a token of Kubernetes as Authorization: Bearer …, such as that of kubectl create token',
   );
 }
 
@@ -370,7 +371,7 @@ async function relay(
   pathname: Parameters<typeof readQuestion>[0],
   request: IncomingMessage,
 ): Promise<unknown> {
-  const token = personsToken(request);
+  const token = personsToken(request, parts);
   const seesProviders = await places.hold(() => hasAccessTo(parts, token, undefined));
   const question = readQuestion(pathname, await readBody(request));
   return await places.hold(async () => {
@@ -386,7 +387,7 @@ async function checkConnection(
   pace: CheckPace,
   request: IncomingMessage,
 ): Promise<unknown> {
-  const token = personsToken(request);
+  const token = personsToken(request, parts);
   const question = readCheckQuestion(await readBody(request));
   await places.hold(() => expectMayCheck(parts.access, token, question.namespace));
   return await pace.hold(question.namespace, () => relayCheck(parts.gateways, question));
@@ -449,7 +450,7 @@ async function hasAccessTo(
 ): Promise<boolean> {
   if (access === undefined) throw notAllowed('this ledger answers only the operator');
   const verdict = await access.judge(token, namespace);
-  if (verdict === 'unknown') throw noToken('Kubernetes does not know the token, or it has expired');
+  if (verdict === 'unknown') throw noToken(access.remedy ?? UNKNOWN_TOKEN);
   return verdict === 'allowed';
 }
 

@@ -24,6 +24,7 @@ export async function startReadApi(options: {
   readonly signIn: SignIn;
   /** Admits programs, beside the sessions of browsers. */
   readonly readToken: string;
+  readonly readTokenFile: string;
   readonly clock: Clock;
   readonly gateway: { readonly url: string; readonly token: string };
   onFailure(error: unknown): void;
@@ -42,6 +43,7 @@ export async function startReadApi(options: {
     gateways,
     clock,
     access: {
+      remedy: `send the token of ${options.readTokenFile} as Authorization: Bearer …; each start makes a new one`,
       async judge(token) {
         const isKnown = isSameText(token, readToken) || (await signIn.personOf(token)) !== undefined;
         return isKnown ? 'allowed' : 'unknown';

@@ -61,9 +61,11 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
     onStale: () => print(`The dashboard opens at ${links.link(dashboard.url)}`),
   });
   await using started = new AsyncDisposableStack();
+  const readTokenFile = join(options.stateFolder, 'read-token');
   const readApi = await startReadApi({
     ...{ objects, store, gateway, clock, signIn: links.signIn },
-    readToken: await writeReadToken(options.stateFolder),
+    readToken: await writeReadToken(readTokenFile),
+    readTokenFile,
     onFailure: (error) => print(`The ledger failed to answer: ${wordsOf(error)}`),
   });
   started.defer(() => readApi.close());
@@ -114,9 +116,9 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
 }
 
 /** Another one at each start; readable by the person at the terminal alone. */
-async function writeReadToken(folder: string): Promise<string> {
+async function writeReadToken(path: string): Promise<string> {
   const token = randomBytes(32).toString('base64url');
-  await writeFile(join(folder, 'read-token'), token, { mode: 0o600 });
+  await writeFile(path, token, { mode: 0o600 });
   return token;
 }
 

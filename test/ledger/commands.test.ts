@@ -215,6 +215,11 @@ test.each([
   [['export', '--format', 'xlsx', ...november], /--format: must be/],
   [['export', '--format', 'jsonl', '--from', 'yesterday', '--to', '2026-12-01'], /--from: must be a day/],
   [['export', '--format', 'jsonl', '--from', '2026-12-01', '--to', '2026-11-01'], /--to: must be after from/],
+  [
+    ['export', '--format', 'jsonl'],
+    /--from: is missing; add --from .* and --to .* --from 2026-11-01 --to 2026-12-01$/,
+  ],
+  [['export', '--format', 'jsonl', '--from', '2026-11-01'], /--to: is missing/],
   [['export', '--colour', 'red'], /--colour.*usage: /s],
   [['rerate', ...november, '--payer', 'me'], /--payer: must be tenant, platform or own-key/],
   [['rerate', ...november], /--prices: must name a file/],

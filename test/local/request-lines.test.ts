@@ -186,7 +186,12 @@ test('each call has its line, and /v1/sums, /v1/refusals and /v1/plan answer on 
       const refused = await ask('/v1/sums', bearer);
       expect([refused.status, await refused.json()]).toMatchObject([
         401,
-        { error: { code: 'invalid_token' } },
+        {
+          error: {
+            code: 'invalid_token',
+            message: `send the token of ${file} as Authorization: Bearer …; each start makes a new one`,
+          },
+        },
       ]);
     }
   } finally {
