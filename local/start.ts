@@ -17,6 +17,7 @@ import type { LocalDashboard } from './dashboard/start.ts';
 import { createDeployer, type Deployment } from './deploy.ts';
 import { readEnvironmentProviders } from './environment-providers.ts';
 import { findExample, sortModels } from './example.ts';
+import { expectFreePorts } from './expect-free-ports.ts';
 import { copyQuickstart } from './first-start.ts';
 import { followSimulator, namesSimulatorElsewhere } from './follow-simulator.ts';
 import { createForesight } from './foresee.ts';
@@ -61,6 +62,7 @@ export async function startLocal(
   buildPages?: BuildPages,
 ): Promise<RunningLocal> {
   const { manifestsFolder, quickstartFolder, stateFolder } = settings;
+  await expectFreePorts(settings, host);
   const copied =
     quickstartFolder === undefined ? undefined : await copyQuickstart(quickstartFolder, manifestsFolder);
   if (copied !== undefined) print(copied);

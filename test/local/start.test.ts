@@ -43,6 +43,15 @@ async function folders(): Promise<Folders> {
   return made;
 }
 
+/** @returns a port that another program has. */
+async function takePort(): Promise<number> {
+  const other = createServer().listen(0, '127.0.0.1');
+  stack.push(() => new Promise((resolve) => other.close(() => resolve())));
+  await once(other, 'listening');
+  const address = other.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
 describe('the quickstart manifests', () => {
   test('are what the operator accepts, object by object', async () => {
     const manifests = await createManifestReader(quickstart, systemClock).now();
@@ -286,17 +295,27 @@ describe('an error at the start is one sentence', () => {
   ] as const)('the port of %s, which another program has', async (variable, field) => {
     const made = await folders();
     await makePages(made);
-    const other = createServer().listen(0, '127.0.0.1');
-    stack.push(() => new Promise((resolve) => other.close(() => resolve())));
-    await once(other, 'listening');
-    const address = other.address();
-    const taken = typeof address === 'object' && address !== null ? address.port : 0;
+    const taken = await takePort();
     const settings = settingsFor(made, { [field]: taken });
     const failed = await startLocal(settings, () => {}).then(
       () => undefined,
       (error: unknown) => explainStart(error, settings),
     );
     expect(failed).toBe(`Port ${taken} is in use by another program. Set ${variable} to a free port.`);
+  });
+
+  test('several ports that other programs have, and nothing is copied before', async () => {
+    const made = await folders();
+    const manifestsFolder = join(made.state, '..', 'mine');
+    const [first, second, third] = [await takePort(), await takePort(), await takePort()];
+    const ports = { port: first, simulatorPort: second, dashboardPort: third };
+    const settings = settingsFor(made, { ...ports, manifestsFolder, quickstartFolder: quickstart });
+    const lines: string[] = [];
+    await expect(startLocal(settings, (line) => lines.push(line))).rejects.toThrow(
+      `Ports ${first}, ${second} and ${third} are in use by other programs. Set PENSTOCK_PORT, PENSTOCK_SIMULATOR_PORT and PENSTOCK_DASHBOARD_PORT to free ports.`,
+    );
+    expect(lines).toEqual([]);
+    await expect(stat(manifestsFolder)).rejects.toThrow('ENOENT');
   });
 
   test('a stored key that is malformed', async () => {
