@@ -151,8 +151,9 @@ export const REASONS = {
   Suspended: {
     conditions: ['Accepted', 'Ready'],
     text: 'The object is valid, and spec.suspended keeps it out of service.',
+    title: 'Suspended',
     tone: 'off',
-    wayOut: 'Remove spec.suspended to return it to service.',
+    wayOut: 'Resume it, or remove spec.suspended, to return it to service.',
   },
   Invalid: {
     conditions: ['Accepted', 'Ready'],

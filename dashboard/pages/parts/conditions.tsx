@@ -60,9 +60,14 @@ function List({ conditions, said }: Pick<ConditionsProps, 'conditions' | 'said'>
           <div>
             <p class="condition-title">
               {title}{' '}
-              <span class="faint small">
+              <span class="faint small" title={`${type}: ${reason}`}>
                 {type}
-                {reason !== type && ` · ${reason}`} · <Ago at={since} />
+                {since !== '' && (
+                  <>
+                    {' '}
+                    · <Ago at={since} />
+                  </>
+                )}
               </span>
             </p>
             {isNews(tone, message, wayOut) && message !== said && (

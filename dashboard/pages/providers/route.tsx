@@ -13,11 +13,11 @@ import { ApiError } from '../shell/api.ts';
 import { everyMinuteMs, kubePath, useAsked, useNow } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
-import { codeWords } from '../words/calls.ts';
+import { callsIn, codeWords } from '../words/calls.ts';
 import { durationMs } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
 import { statusOf } from '../words/object-status.ts';
-import { targetStateWords, targetTone } from '../words/part-states.ts';
+import { targetWords } from '../words/part-states.ts';
 import { troubleWords } from '../words/troubles.ts';
 import { EditRouteDialog } from './edit-route.tsx';
 
@@ -121,7 +121,25 @@ function drillAction(change: ReturnType<typeof useChange>, { metadata }: ModelRo
 function Targets({ route }: { readonly route: ModelRoute }) {
   const { namespace, name: routeName } = route.metadata;
   const recent = useRecentCalls({ route: `${namespace}/${routeName}` });
+  const providers = useProviders(route);
   const states = new Map((route.status?.targets ?? []).map((target) => [target.name, target]));
+  const isProviderFailing = (target: Target) => {
+    const provider = providers.get(idOf(route, target));
+    return provider !== undefined && statusOf(provider).tone === 'bad';
+  };
+  const callsOf = (target: Target) =>
+    recent?.filter(
+      (row) =>
+        row.provider === undefined ||
+        (row.provider === idOf(route, target) && row.upstreamModel === target.upstreamModel),
+    );
+  const serves = (target: Target) => {
+    const { state, message = '' } = states.get(target.name) ?? {};
+    return state === 'Ready' && message === '' && !isProviderFailing(target);
+  };
+  const isStandby = (target: Target) =>
+    callsIn(callsOf(target) ?? []).calls === 0 &&
+    route.spec.targets.some((other) => (other.priority ?? 0) < (target.priority ?? 0) && serves(other));
   const inOrder = route.spec.targets.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
   return (
     <Table
@@ -132,14 +150,19 @@ function Targets({ route }: { readonly route: ModelRoute }) {
         { label: 'Target', cell: ({ name }) => name },
         {
           label: 'State',
-          cell: ({ name }) => {
-            const { state = 'unknown', message = '', lastTransitionTime } = states.get(name) ?? {};
+          cell: (target) => {
+            const { state = 'unknown', message = '', lastTransitionTime } = states.get(target.name) ?? {};
+            const isSuspended = route.spec.suspended === true;
+            const words = targetWords({
+              ...{ state, message, isSuspended },
+              isProviderFailing: isProviderFailing(target),
+              isStandby: isStandby(target),
+            });
             return (
               <State
-                tone={targetTone(state, message)}
-                word={targetStateWords(state, message)}
-                message={message}
-                at={lastTransitionTime}
+                {...words}
+                message={isSuspended ? '' : message}
+                at={isSuspended ? undefined : lastTransitionTime}
               />
             );
           },
@@ -149,21 +172,12 @@ function Targets({ route }: { readonly route: ModelRoute }) {
           : [
               {
                 label: 'Last 10 minutes',
-                cell: ({ providerRef, upstreamModel }: Target) => (
-                  <RecentCalls
-                    rows={recent.filter(
-                      (row) =>
-                        row.provider === undefined ||
-                        (row.provider === `${providerRef.namespace ?? namespace}/${providerRef.name}` &&
-                          row.upstreamModel === upstreamModel),
-                    )}
-                  />
-                ),
+                cell: (target: Target) => <RecentCalls rows={callsOf(target) ?? []} />,
               },
             ]),
         {
           label: 'Pods',
-          cell: (target) => <TargetTroubles route={route} target={target} />,
+          cell: (target) => <TargetTroubles target={target} provider={providers.get(idOf(route, target))} />,
         },
         {
           label: 'Provider',
@@ -185,22 +199,47 @@ function Targets({ route }: { readonly route: ModelRoute }) {
 
 type Target = ModelRoute['spec']['targets'][number];
 
-interface TargetTroublesProps {
-  readonly route: ModelRoute;
-  readonly target: Target;
+const idOf = ({ metadata }: ModelRoute, { providerRef }: Target): string =>
+  `${providerRef.namespace ?? metadata.namespace}/${providerRef.name}`;
+
+/** Those of its targets that the person may read. */
+function useProviders(route: ModelRoute): ReadonlyMap<string, Provider> {
+  const { api } = useShell();
+  const ids = [...new Set(route.spec.targets.map((target) => idOf(route, target)))];
+  const asked = useAsked(
+    // A route's status is written when one of its targets starts or stops failing.
+    `providers ${ids.join(' ')} of ${route.metadata.resourceVersion}`,
+    async (signal) => {
+      const read = async (id: string): Promise<readonly (readonly [string, Provider])[]> => {
+        const [namespace = '', name = ''] = id.split('/');
+        try {
+          return [[id, await api.call<Provider>(kubePath('providers', namespace, name), { signal })]];
+        } catch (error) {
+          // Of another namespace, or gone: the state of the target says so.
+          if (error instanceof ApiError) return [];
+          throw error;
+        }
+      };
+      return new Map((await Promise.all(ids.map(read))).flat());
+    },
+    `providers ${ids.join(' ')}`,
+    useNow(),
+  );
+  return asked.answer ?? new Map();
 }
 
-/** From its Provider, if the person may read it. */
-function TargetTroubles({ route: { metadata }, target }: TargetTroublesProps) {
-  const { api, formats } = useShell();
-  const { name, namespace = metadata.namespace } = target.providerRef;
-  // A route's status is written when one of its targets starts or stops failing.
-  const asked = useAsked(`provider ${namespace}/${name} of ${metadata.resourceVersion}`, (signal) =>
-    api.call<Provider>(kubePath('providers', namespace, name), { signal }),
-  );
+interface TargetTroublesProps {
+  readonly target: Target;
+  readonly provider: Provider | undefined;
+}
+
+function TargetTroubles({ target, provider }: TargetTroublesProps) {
+  const { formats } = useShell();
   const nowMs = useNow();
-  if (asked.answer === undefined) return <span class="faint">–</span>;
-  const troubles = troubleWords(asked.answer, formats, nowMs, target.upstreamModel);
+  if (provider === undefined) return <span class="faint">–</span>;
+  const troubles = troubleWords(provider, formats, nowMs, target.upstreamModel);
+  const { word, tone } = statusOf(provider);
+  if (troubles.length === 0 && (tone === 'bad' || tone === 'warn')) return <>Provider {word.toLowerCase()}</>;
   if (troubles.length === 0) return <span class="faint">no problems</span>;
   return (
     <>

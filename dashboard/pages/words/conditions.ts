@@ -97,8 +97,9 @@ export const CONDITIONS: Readonly<Record<string, ConditionShown>> = {
 
 export const REASONS: Readonly<Record<string, ReasonShown>> = {
   Suspended: {
+    title: 'Suspended',
     tone: 'off',
-    wayOut: 'Remove spec.suspended to return it to service.',
+    wayOut: 'Resume it, or remove spec.suspended, to return it to service.',
   },
   Invalid: {
     wayOut: 'Correct the fields that the message names.',

@@ -12,6 +12,7 @@ export interface ConditionWords {
   /** What to do; undefined: nothing. */
   readonly wayOut: string | undefined;
   readonly tone: Tone;
+  /** Empty: not known. */
   readonly since: string;
 }
 
@@ -174,7 +175,8 @@ function wordsOf(
     message,
     wayOut: tone === 'good' ? undefined : of.wayOut,
     tone,
-    since: lastTransitionTime,
+    // Accepted is true before and after: its time is not that of the suspension.
+    since: reason === 'Suspended' ? '' : lastTransitionTime,
   };
 }
 

@@ -20,7 +20,7 @@ import { pathOf, placeOf } from '../../../dashboard/pages/shell/place.ts';
 import { callsIn } from '../../../dashboard/pages/words/calls.ts';
 import { openFormats, perMillion } from '../../../dashboard/pages/words/format.ts';
 import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
-import { targetStateWords, targetTone } from '../../../dashboard/pages/words/part-states.ts';
+import { targetWords } from '../../../dashboard/pages/words/part-states.ts';
 import { periodStartMs } from '../../../dashboard/rows/period-start.ts';
 
 describe('formats', () => {
@@ -343,7 +343,15 @@ test('calls of several targets are added, with the latest failure', () => {
 });
 
 test('a target with some failing calls is not shown as working', () => {
-  expect([targetStateWords('Ready', ''), targetTone('Ready', '')]).toEqual(['in use', 'good']);
-  expect([targetStateWords('Ready', 'some'), targetTone('Ready', 'some')]).toEqual(['degraded', 'warn']);
-  expect([targetStateWords('Unhealthy'), targetTone('Unhealthy', 'all')]).toEqual(['failing', 'bad']);
+  const facts = { message: '', isSuspended: false, isProviderFailing: false, isStandby: false };
+  const words = (state: string, more: Partial<Parameters<typeof targetWords>[0]> = {}) =>
+    Object.values(targetWords({ ...facts, state, ...more }));
+  expect(words('Ready')).toEqual(['in use', 'good']);
+  expect(words('Ready', { isStandby: true })).toEqual(['standby', 'good']);
+  expect(words('Ready', { isProviderFailing: true, isStandby: true })).toEqual(['provider failing', 'bad']);
+  expect(words('Ready', { message: 'some' })).toEqual(['degraded', 'warn']);
+  expect(words('Unhealthy', { message: 'all' })).toEqual(['failing', 'bad']);
+  expect(words('Drained')).toEqual(['drained: weight 0', 'off']);
+  for (const state of ['Ready', 'Unhealthy'])
+    expect(words(state, { isSuspended: true })).toEqual(['not called: route suspended', 'off']);
 });
