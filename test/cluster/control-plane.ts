@@ -19,6 +19,8 @@ import { clusterWaitMs, type SharedCluster, sharedCluster } from './shared.ts';
 export interface ControlPlaneOptions extends ServerOptions {
   /** Default true. Without it nothing is collected and namespaces stay Terminating. */
   readonly hasControllers?: boolean;
+  /** Further ones, by their names in kube-controller-manager. */
+  readonly moreControllers?: readonly string[];
 }
 
 export interface ControlPlane extends Kubectl {
@@ -100,6 +102,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       'serviceaccount-controller',
       'root-ca-certificate-publisher-controller',
       'clusterrole-aggregation-controller',
+      ...(options.moreControllers ?? []),
     ];
     controllers = await startChild(
       shared.programs['kube-controller-manager'],

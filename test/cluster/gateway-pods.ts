@@ -18,6 +18,8 @@ export interface GatewayPodOptions {
   readonly internalTlsPort?: number | undefined;
   /** Where it serves clients: the container port named `http`. */
   readonly port?: number;
+  /** Where its metrics are: the container port named `metrics`. */
+  readonly metricsPort?: number;
   /** Default: one that no other Pod of the run has. */
   readonly ip?: string;
 }
@@ -43,6 +45,7 @@ export async function createGatewayPod(plane: ControlPlane, options: GatewayPodO
       ? []
       : [{ name: 'internal-tls', containerPort: options.internalTlsPort }]),
     ...(options.port === undefined ? [] : [{ name: 'http', containerPort: options.port }]),
+    ...(options.metricsPort === undefined ? [] : [{ name: 'metrics', containerPort: options.metricsPort }]),
   ];
   await createObject(plane.client, collectionPath(pods, namespace), {
     apiVersion: 'v1',

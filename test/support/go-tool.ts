@@ -41,18 +41,28 @@ export async function goTool(tool: GoTool, env: NodeJS.ProcessEnv = process.env)
 /**
  * The path of a program whose sources are a folder of ours with a `go.mod`: another one for every other content of its files.
  *
+ * @param program With `package`, the main package of a module that the `go.mod` requires; `tags` leave parts of that out.
  * @throws as `goTool`.
  */
 export async function goProgram(
-  { name, folder }: { readonly name: string; readonly folder: string },
+  program: {
+    readonly name: string;
+    readonly folder: string;
+    readonly package?: string;
+    readonly tags?: readonly string[];
+  },
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<string> {
+  const { name, folder, tags = [] } = program;
   const digest = createHash('sha256');
   for (const file of (await readdir(folder)).toSorted()) digest.update(await readFile(join(folder, file)));
   const file = `${name}-${digest.digest('hex').slice(0, 16)}`;
   return await built({ title: name, file, env }, (scratch, scratchEnv) => ({
     command: 'build',
-    args: ['-mod=readonly', '-trimpath', '-ldflags', '-s -w', '-o', join(scratch, name), '.'],
+    args: [
+      ...['-mod=readonly', '-trimpath', '-ldflags', '-s -w', `-tags=${tags.join()}`],
+      ...['-o', join(scratch, name), program.package ?? '.'],
+    ],
     cwd: folder,
     env: scratchEnv,
     gives: name,

@@ -54,12 +54,14 @@ export interface InstallationOptions {
   readonly values?: Readonly<Record<string, unknown>>;
   /** With `host`, all of Penstock listens there alone, and one gateway at most can run. */
   readonly plane?: ControlPlaneOptions;
+  /** Of the gateway, of which there is one at most; default: each has a loopback address of its own. */
+  readonly gatewayIp?: string;
   /** What is between all operators and gateways and the API server; gives its address. */
   way?(plane: ControlPlane): Promise<{ readonly url: string; close(): Promise<void> }>;
   /** Made before the chart, which may bind roles in them. */
   readonly namespaces?: readonly string[];
-  /** A file of manifests that somebody applied before the chart. */
-  readonly appliedBefore?: string;
+  /** Files of manifests that somebody applied before the chart. */
+  readonly appliedBefore?: readonly string[];
   /** Default: this checkout. */
   readonly build?: Build;
   /** On top of the rendered environment of every operator. */
@@ -194,8 +196,8 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     if (options.losesRights !== true) await expectNothingForbidden(plane);
   });
   for (const name of options.namespaces ?? []) await createNamespace(plane.client, name);
-  if (options.appliedBefore !== undefined)
-    await plane.mustKubectl(['apply', '--server-side', '--filename', options.appliedBefore]);
+  for (const file of options.appliedBefore ?? [])
+    await plane.mustKubectl(['apply', '--server-side', '--filename', file]);
   /** Mounted into operators. */
   const policiesFile = join(plane.folder, 'tenant-policies.json');
   const install = async (build: Build) => {
@@ -262,7 +264,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     { script, spec }: typeof installed.gateway,
     name: string,
     ip: string,
-    { port, tlsPort }: InternalPorts,
+    { port, tlsPort, metricsPort }: GatewayPorts,
     folder: string,
     accountFolder: string,
     env: Readonly<Record<string, string>> = {},
@@ -281,7 +283,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         ...serverEnvironment(seenPlane),
         PENSTOCK_HOST: ip,
         PENSTOCK_PORT: '0',
-        PENSTOCK_METRICS_PORT: '0',
+        PENSTOCK_METRICS_PORT: String(metricsPort),
         PENSTOCK_INTERNAL_PORT: String(port),
         ...(tlsPort === undefined ? {} : { PENSTOCK_INTERNAL_TLS_PORT: String(tlsPort) }),
         PENSTOCK_TABLE_COPY_DIR: join(folder, 'table'),
@@ -325,11 +327,15 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     const folder = await mkdtemp(join(plane.folder, `${name}-`));
     await mkdir(join(folder, 'table'));
     secrecy.onFolder(name, folder);
-    const ip = options.plane?.host ?? (await claimPodIp(plane));
+    const ip = options.gatewayIp ?? options.plane?.host ?? (await claimPodIp(plane));
     const program = installed.gateway;
     const hasTls =
       mayHaveTls && program.spec.env.some(({ name: one }) => one === 'PENSTOCK_INTERNAL_TLS_PORT');
-    const ports = { port: await freePort(ip), tlsPort: hasTls ? await freePort(ip) : undefined };
+    const ports = {
+      port: await freePort(ip),
+      tlsPort: hasTls ? await freePort(ip) : undefined,
+      metricsPort: await freePort(ip),
+    };
     const labels = program.spec.podLabels;
     const token = await serviceAccountToken(plane, namespace, program.spec.serviceAccount);
     const accountFolder = await writeServiceAccountFolder(plane, name, { token, namespace });
@@ -337,6 +343,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       ...{ namespace, name, labels, ip },
       internalPort: ports.port,
       internalTlsPort: ports.tlsPort,
+      metricsPort: ports.metricsPort,
     });
     const running = await runGateway(program, name, ip, ports, folder, accountFolder);
     const gateway = { name, pod, folder, ...running };
@@ -383,7 +390,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     GatewayProcess,
     {
       readonly program: typeof installed.gateway;
-      readonly ports: InternalPorts;
+      readonly ports: GatewayPorts;
       readonly accountFolder: string;
     }
   >();
@@ -473,11 +480,13 @@ const workloadSchema = z.object({
   }),
 });
 
-/** Of the exchange. */
-interface InternalPorts {
+/** Those that its Pod names. */
+interface GatewayPorts {
+  /** Of the exchange. */
   readonly port: number;
   /** Undefined: the build has no TLS. */
   readonly tlsPort: number | undefined;
+  readonly metricsPort: number;
 }
 
 interface WorkloadFacts {

@@ -158,7 +158,8 @@ test.each([
   const uninstall = () => helm(plane, ['uninstall', name, '-n', 'team-a']);
   const first = await uninstall();
   if (name === 'once') expect(first).toMatchObject({ code: 0 });
-  else await until(async () => (await uninstall()).code === 0);
+  // The status may follow between the two deletions of one run, where Helm takes long.
+  else if (first.code !== 0) await until(async () => (await uninstall()).code === 0);
   await isGone('modelroutes', name);
   await isGone('providers', name);
 });

@@ -17,7 +17,7 @@ const installation = useInstallation({
   gateways: 1,
   hasLedger: true,
   namespaces: [namespace, tableNamespace, 'team-a'],
-  appliedBefore: fileURLToPath(new URL('../../../docs/examples/rights/roles.yaml', import.meta.url)),
+  appliedBefore: [fileURLToPath(new URL('../../../docs/examples/rights/roles.yaml', import.meta.url))],
   values: { rbac: { create: false }, tableNamespace: { create: false } },
 });
 
