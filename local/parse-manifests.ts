@@ -299,7 +299,10 @@ function parseDocument(
   const [error] = document.errors;
   if (error) {
     const { line, col } = lines.linePos(error.pos[0]);
-    return { position: `${line}:${col}`, text: firstSentence(error.message) };
+    return {
+      position: `${line}:${col}`,
+      text: `${firstSentence(error.message)}${remedies[error.code] ?? ''}`,
+    };
   }
   const root = document.contents;
   if (!isNode(root)) return undefined;
@@ -354,6 +357,12 @@ function isBase64(text: string): boolean {
 }
 
 /** Of the parser's message: what is wrong, without the excerpt, which could be part of a secret. */
+/** For codes of the library whose words name no remedy. */
+const remedies: Readonly<Record<string, string>> = {
+  BAD_INDENT: '; check the indentation',
+  BLOCK_AS_IMPLICIT_KEY: '; check the indentation, and quote a value that holds ": "',
+};
+
 function firstSentence(message: string): string {
   const [first = message] = message.split('\n');
   return first.replace(/^\w*Error: /, '').replace(/ at line \d+, column \d+:?$/, '');

@@ -325,6 +325,11 @@ describe('a bad edit', () => {
       /^problem {2}bomb\.yaml:1: .*alias/,
     ],
     [
+      'a field that is indented too far',
+      (local) => local.edit('key.yaml', '  owner:', '    owner:'),
+      /^problem {2}key\.yaml:\d+:\d+: .*; check the indentation, and quote a value that holds ": "$/,
+    ],
+    [
       'what is no Kubernetes object',
       (local) => local.write('list.yaml', '- one\n- two\n'),
       /^problem {2}list\.yaml:1: not a Kubernetes object; it needs apiVersion, kind and metadata\.name$/,
