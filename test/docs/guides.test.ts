@@ -85,6 +85,22 @@ test('no command upgrades with --reuse-values, which leaves out what the new cha
   expect(commands.filter((line) => /--reuse-values/.test(line))).toEqual([]);
 });
 
+/** Of the table of alerts: an expression as Prometheus gets it, without the release and its pods. */
+function rowOf(rule: string): string {
+  const [name = ''] = rule.split('\n');
+  const [, text = ''] = /expr: (?:[|>]-)?(.*?)\n {10}(?:for|labels):/s.exec(rule) ?? [];
+  const expression = text
+    .replaceAll(/\{namespace=.*?-\.\*"\}/g, '')
+    .replaceAll(/\{ \{\{-? \$\w+ -?\}\} ?(?:,| ,)?/g, '{')
+    .replaceAll(/\{ ?\}/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll('|', '\\|')
+    .trim();
+  const [, severity] = /severity: (\w+)/.exec(rule) ?? [];
+  const [, duration = '-'] = /\n {10}for: (\w+)/.exec(rule) ?? [];
+  return `| [${name}](#${name.toLowerCase()}) | ${severity} | \`${expression}\` | ${duration} |`;
+}
+
 describe('runbooks', () => {
   const rules = read('charts/penstock/templates/prometheus-rule.yaml');
   const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
@@ -93,6 +109,14 @@ describe('runbooks', () => {
   test('every alert of the chart has one, and there is no other', () => {
     expect(sections.map((section) => section.split('\n')[0])).toEqual(alerts);
     expect(alerts.length).toBeGreaterThan(40);
+  });
+
+  test('every alert has a row with its severity, its expression and its duration', () => {
+    const rows = rules.split('- alert: ').slice(1).map(rowOf);
+    const table = read('docs/guides/observe.md')
+      .split('\n')
+      .filter((line) => line.startsWith('| [Penstock'));
+    expect(table).toEqual(rows);
   });
 
   test('every alert links to its own', () => {
