@@ -4,8 +4,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { Badge, CopyButton, Facts, Notice } from '../parts/basics.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { useAsked } from '../shell/asking.tsx';
-import { Link, useShell } from '../shell/context.tsx';
+import { Link, useAllNamespaces, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
+import { requestsLink } from './link.ts';
 import {
   type AttemptRow,
   attemptTone,
@@ -20,6 +21,10 @@ import {
 /** The ledger has a request a second after its end; it may not have ended. */
 const lookAgainMs = 500;
 const looksMax = 60;
+/** Three seconds: by now most are there. */
+const looksSoon = 6;
+/** Of a gateway, and of one of its attempts. */
+const requestId = /^req_[0-9a-z_]+(\.\d+)?$/i;
 
 export function RequestDialog({
   request,
@@ -31,16 +36,18 @@ export function RequestDialog({
   readonly onClose: () => void;
 }) {
   const { api } = useShell();
+  const all = useAllNamespaces();
+  const isId = requestId.test(request);
   const [looks, setLooks] = useState(0);
   const question = `request ${request} in ${namespace ?? '*'}`;
   const { answer, error } = useAsked(
-    question,
+    isId ? question : undefined,
     (signal) => api.call<LogAnswer>('ledger/v1/request-log', { query: { request, namespace }, signal }),
     question,
     looks,
   );
   const [row] = answer?.rows ?? [];
-  const isLooking = row === undefined && error === undefined && looks < looksMax;
+  const isLooking = isId && row === undefined && error === undefined && looks < looksMax;
   useEffect(() => {
     if (!isLooking) return;
     const timer = setTimeout(() => setLooks(looks + 1), lookAgainMs);
@@ -57,16 +64,25 @@ export function RequestDialog({
         </Notice>
       ) : row !== undefined ? (
         <RequestFacts row={row} attempts={answer?.attempts ?? []} />
-      ) : isLooking ? (
+      ) : !isId ? (
+        <Notice tone="warn" title="Not a request id">
+          <p>Request ids begin with req_: the header x-request-id of a response.</p>
+        </Notice>
+      ) : isLooking && looks < looksSoon ? (
         <p class="loading" role="status">
           Looking for it: a request is here about a second after its end.
         </p>
       ) : (
-        <Notice tone="off" title="Not found">
+        <Notice tone="off" title={isLooking ? 'Not found yet' : 'Not found'}>
           <p>
             No request of {namespace ?? 'any namespace'} has this id. Records may be gone after their
             retention, and of very many refusals some are only counted.
           </p>
+          {namespace !== undefined && all !== undefined && (
+            <p>
+              <Link to={requestsLink({ namespace: all, request })}>Look in all namespaces</Link>
+            </p>
+          )}
         </Notice>
       )}
     </Dialog>

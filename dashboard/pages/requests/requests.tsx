@@ -269,7 +269,7 @@ export function Requests() {
       )}
       {request !== '' && (
         <RequestDialog
-          key={request}
+          key={`${request} ${namespace}`}
           request={request}
           namespace={namespace}
           onClose={() => change({ request: '' })}

@@ -58,6 +58,31 @@ test('a request is found by its id, also where the ledger has it a moment later'
   expect(asked).toBe(3);
 });
 
+test('an id that is not of this namespace is reported in seconds, with a link to all namespaces', async () => {
+  const page = await open('/requests?namespace=team-a');
+  await page.route(/request-log\?.*request=/, async (route: Route) => {
+    await route.fulfill({ json: { rows: [], attempts: [], isTruncated: false } });
+  });
+  await page.getByLabel('Request id').fill('req_0000');
+  await page.keyboard.press('Enter');
+  await dialogOf(page).getByText('No request of team-a has this id.').waitFor();
+  await dialogOf(page).getByRole('link', { name: 'Look in all namespaces' }).click();
+  await dialogOf(page).getByText('No request of any namespace has this id.').waitFor();
+  expect(addressOf(page).get('namespace')).toBe('*');
+});
+
+test('what is no request id is reported at once, and not looked for', async () => {
+  const page = await open('/requests');
+  let asked = 0;
+  page.on('request', (request) => {
+    if (/request-log\?.*request=/.test(request.url())) asked += 1;
+  });
+  await page.getByLabel('Request id').fill('nonsense');
+  await page.keyboard.press('Enter');
+  await dialogOf(page).getByText('Not a request id').waitFor();
+  expect(asked).toBe(0);
+});
+
 test('filters are in the address, go to the ledger, and are cleared together', async () => {
   const page = await open('/requests?outcome=error&apiKey=team-a/ci-bot-0');
   const asked = listQuestions(page);
