@@ -29,6 +29,14 @@ export function answeringFirst<Model extends { readonly id: string }>(
   return models.toSorted((a, b) => rank(a) - rank(b));
 }
 
+/** Those without a price last: keys with a budget cannot call them. */
+export function pricedFirst<Model extends Pick<ModelWords, 'price' | 'isOwn'>>(
+  models: readonly Model[],
+): readonly Model[] {
+  const rank = ({ price, isOwn }: Model) => Number(price === undefined && !isOwn);
+  return models.toSorted((a, b) => rank(a) - rank(b));
+}
+
 /** @param model undefined: nothing is known of it. */
 export function canCall(model: Callable | undefined, dialect: DialectName): boolean {
   return model?.dialects.find(({ name }) => name === dialect)?.verdict !== 'impossible';

@@ -12,7 +12,7 @@ import { serverClock } from '../shell/server-clock.ts';
 import { DIALECTS } from '../words/choices.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { isProgrammed, statusOf } from '../words/object-status.ts';
-import { answeringFirst, canCall, type Lately, pairOf } from './callable.ts';
+import { answeringFirst, canCall, type Lately, pairOf, pricedFirst } from './callable.ts';
 import type { MintedKey } from './mint-key.ts';
 import { endOfOthers, holds } from './rotate.ts';
 import { snippetsFor } from './snippets.ts';
@@ -29,7 +29,7 @@ interface KeyMadeProps {
 }
 
 export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }: KeyMadeProps) {
-  const { announce, formats, session } = useShell();
+  const { announce, formats, leave, session } = useShell();
   const [isKept, setKept] = useState(false);
   const { object, error } = useObject<ApiKey>('apikeys', namespace, name);
   const held = object !== undefined && holds(object, minted) ? object : undefined;
@@ -49,7 +49,7 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
     <>
       <section class="panel key-shown" aria-labelledby="key-shown-heading">
         <h2 id="key-shown-heading" ref={heading} tabIndex={-1}>
-          Key {name}: shown once
+          Key “{name}” (shown only now)
         </h2>
         <p>Copy it now. It was created in this browser, and no server, Secret, log or backup holds it.</p>
         <div class="key-line">
@@ -91,11 +91,9 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
       {isReady && <UseKey keyText={minted.key} namespace={namespace} name={name} />}
       <p class="row">
         {whenDone === undefined ? (
-          <Link to={pathOf('keys', namespace, name)} isSure>
-            Done: go to {name}
-          </Link>
+          <Link to={pathOf('keys', namespace, name)}>Done: go to {name}</Link>
         ) : (
-          <Button onClick={whenDone}>Done</Button>
+          <Button onClick={() => leave(whenDone)}>Done</Button>
         )}
       </p>
     </>
@@ -136,10 +134,14 @@ export function UseKey({
   const models = catalog.answer && isAnswered ? modelsOf(catalog.answer) : [];
   const address = session.gatewayUrl ?? 'https://gateway.example.com';
   const snippetsOf = (id: string) => snippetsFor(address, keyText ?? (pasted.trim() || placeholder), id);
-  const pair = pairOf(answeringFirst(models, lately.answer?.rows ?? []), snippetsOf('your-model'), {
-    model,
-    client: shown,
-  });
+  const pair = pairOf(
+    pricedFirst(answeringFirst(models, lately.answer?.rows ?? [])),
+    snippetsOf('your-model'),
+    {
+      model,
+      client: shown,
+    },
+  );
   const chosen = pair.model?.id ?? 'your-model';
   const snippets = snippetsOf(chosen);
   const snippet = snippets.find(({ id }) => id === pair.client?.id);

@@ -18,8 +18,10 @@ export interface Shell {
   readonly namespace: string | undefined;
   readonly path: string;
   readonly search: string;
-  /** @param to a path with its search; the namespace is kept. `isSure`: nobody is asked whether what is shown may go. */
-  readonly go: (to: string, options?: { readonly replaces?: boolean; readonly isSure?: boolean }) => void;
+  /** @param to a path with its search; the namespace is kept. */
+  readonly go: (to: string, options?: { readonly replaces?: boolean }) => void;
+  /** Does it at once, or once somebody agrees that an uncopied key is lost. */
+  readonly leave: (then: () => void) => void;
   readonly keeping: Keeping;
   /** Announced to screen readers. */
   readonly announce: (text: string) => void;
@@ -53,13 +55,11 @@ export interface LinkProps {
   readonly to: string;
   readonly class?: string;
   readonly current?: boolean;
-  /** As of `go`. */
-  readonly isSure?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** A link within the dashboard: an address of its own, without reloading the page. */
-export function Link({ to, class: name, current = false, isSure = false, children }: LinkProps) {
+export function Link({ to, class: name, current = false, children }: LinkProps) {
   const { go, search } = useShell();
   const href = withNamespace(to, search);
   return (
@@ -70,7 +70,7 @@ export function Link({ to, class: name, current = false, isSure = false, childre
       onClick={(event) => {
         if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
         event.preventDefault();
-        go(to, { isSure });
+        go(to);
       }}
     >
       {children}

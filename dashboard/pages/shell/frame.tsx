@@ -86,7 +86,7 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
   }, [api, session.namespace]);
 
   const go = useCallback<Shell['go']>(
-    (to, { replaces = false, isSure = false } = {}) => {
+    (to, { replaces = false } = {}) => {
       const next = withNamespace(to, location.search);
       const move = () => {
         if (replaces) history.replaceState(null, '', next);
@@ -94,7 +94,7 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
         setAddress(here());
       };
       const [there] = next.split('?');
-      if (isSure || there === location.pathname) move();
+      if (there === location.pathname) move();
       else leave(move);
     },
     [leave],
@@ -133,10 +133,11 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
       path,
       search,
       go,
+      leave,
       keeping,
       announce,
     }),
-    [session, ended, api, namespaces, namespace, path, search, go, keeping, announce],
+    [session, ended, api, namespaces, namespace, path, search, go, leave, keeping, announce],
   );
 
   const pick = (next: string) => {

@@ -131,10 +131,12 @@ export function keysSuite(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Test', exact: true }).click();
     await page.getByText(/total/).waitFor();
     await page.getByRole('link', { name: /^Done/ }).click();
+    await page.getByRole('button', { name: 'Leave' }).click();
     await heading(page, /hidden/);
     const second = await rotate(page, 1);
     expect(await page.content()).toContain(second);
     await page.getByRole('button', { name: /^Done/ }).click();
+    await page.getByRole('button', { name: 'Leave' }).click();
     await page.getByRole('heading', { name: 'Details', exact: true }).waitFor();
     expect(await askAll(second)).toEqual([200, 200]);
 
@@ -185,12 +187,14 @@ export function keysSuite(stage: () => Stage): void {
     const first = await createKey(page, 'turning');
     await programmed(page);
     await page.getByRole('link', { name: /^Done/ }).click();
+    await page.getByRole('button', { name: 'Leave' }).click();
     const second = await rotate(page, 24);
     expect([await askAll(first), await askAll(second)]).toEqual([
       [200, 200],
       [200, 200],
     ]);
     await page.getByRole('button', { name: /^Done/ }).click();
+    await page.getByRole('button', { name: 'Leave' }).click();
     await page.getByText('Retiring').waitFor();
     const third = await rotate(page, 0);
     expect([await askAll(first), await askAll(second), await askAll(third)]).toEqual([
@@ -213,6 +217,7 @@ export function keysSuite(stage: () => Stage): void {
     await createKey(page, 'in-use');
     await programmed(page);
     await page.getByRole('link', { name: /^Done/ }).click();
+    await page.getByRole('button', { name: 'Leave' }).click();
     const edit = async (team: string): Promise<void> => {
       await page.getByRole('button', { name: 'Edit' }).click();
       await page.getByRole('dialog').getByRole('textbox', { name: 'Team' }).fill(team);
@@ -243,6 +248,7 @@ export function keysSuite(stage: () => Stage): void {
     const key = await createKey(page, 'switched');
     await programmed(page);
     await page.getByRole('link', { name: /^Done/ }).click();
+    await page.getByRole('button', { name: 'Leave' }).click();
     await page.getByRole('button', { name: 'Disable' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
     await page.getByText('Disabled', { exact: true }).waitFor();
@@ -265,6 +271,7 @@ export function keysSuite(stage: () => Stage): void {
     const key = await createKey(page, 'spent', '0.01');
     await programmed(page);
     await page.getByRole('link', { name: /^Done/ }).click();
+    await page.getByRole('button', { name: 'Leave' }).click();
     expect((await askAll(key))[0]).toBe(200);
     await page.getByText('Budget used up', { exact: true }).waitFor();
     await page

@@ -76,7 +76,7 @@ export function viewsSuite(stage: () => Stage, thirds: number): void {
     await reach(page, 'Create key');
     await page.keyboard.press('Enter');
     // And then where the key is.
-    await untilAt(page, 'Key by-keyboard: shown once');
+    await untilAt(page, 'Key “by-keyboard” (shown only now)');
     await page.getByText('Live', { exact: true }).waitFor();
     await reach(page, 'Copy key');
     await reach(page, /^Done/);

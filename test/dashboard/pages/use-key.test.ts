@@ -1,7 +1,7 @@
 // Does what is said of a key work as it is pasted: for the model that is chosen, and for where the key lies?
 
 import { describe, expect, test } from 'vitest';
-import { answeringFirst, canCall, pairOf } from '../../../dashboard/pages/keys/callable.ts';
+import { answeringFirst, canCall, pairOf, pricedFirst } from '../../../dashboard/pages/keys/callable.ts';
 import { placeOfKey } from '../../../dashboard/pages/keys/read-key.ts';
 import { snippetsFor } from '../../../dashboard/pages/keys/snippets.ts';
 import type { DialectName } from '../../../dashboard/pages/words/choices.ts';
@@ -31,6 +31,17 @@ describe('the suggested client and model', () => {
     expect(pick([old, claude, all])).toEqual(['all', 'curl']);
     expect(pick([old, claude, all], 'claude-code')).toEqual(['claude', 'claude-code']);
     expect(pick([old, claude])).toEqual(['claude', 'anthropic-python']);
+  });
+
+  test('have a price, or a provider of the namespace, if possible', () => {
+    const price = { input: '1', output: '1', cached: undefined, request: undefined, isProvisioned: false };
+    const words = (id: string, of: typeof price | undefined, isOwn = false) => ({
+      id,
+      isOwn,
+      price: of && { ...of, tiersAbove: undefined },
+    });
+    const found = pricedFirst([words('none', undefined), words('own', undefined, true), words('set', price)]);
+    expect(found.map(({ id }) => id)).toEqual(['own', 'set', 'none']);
   });
 
   test('keep the chosen model', () => {

@@ -157,6 +157,7 @@ test('a rotated key is shown although the answer was lost, or comes late', async
   await isHeld();
   await page.getByText('The previous key is refused now.').waitFor();
   await page.getByRole('button', { name: /^Done/ }).click();
+  await click(page, 'Leave');
 
   await loseAnswers(page, 'PATCH', { arrives: false });
   let body: unknown;
@@ -287,7 +288,12 @@ test('leaving before a new key was copied asks for confirmation', async () => {
     expect(new URL(page.url()).pathname).toBe('/keys/new');
   };
   // The notice takes the focus when it appears, also from a faster user.
-  await page.locator('h2:focus', { hasText: ': shown once' }).waitFor();
+  await page.locator('h2:focus', { hasText: '(shown only now)' }).waitFor();
+  await menu.focus();
+  await page.keyboard.press('Enter');
+  await stays();
+  await page.getByRole('link', { name: /^Done/ }).click();
+  await stays();
   await menu.focus();
   await page.keyboard.press('Enter');
   await stays();
