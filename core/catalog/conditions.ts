@@ -317,9 +317,10 @@ export const REASONS = {
   NoPrice: {
     conditions: ['Priced'],
     text: 'A target has neither an applicable price nor a list price. Its tokens are recorded with unknown cost; with unpriced: Deny or a budget that blocks, it is not used.',
+    title: 'No price set',
     tone: 'warn',
     wayOut:
-      'Set pricing in the route or its target, unless the message says that it does not apply; until then the cost of its calls is unknown.',
+      'Set pricing in the route or its target, unless the message says that it does not apply. Until then its calls are counted as $0, and keys with a budget that blocks cannot call it.',
   },
   NotEvaluated: {
     conditions: ['ResolvedRefs', 'Translatable', 'Priced', 'Issued'],

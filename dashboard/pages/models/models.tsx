@@ -69,7 +69,7 @@ export function Models() {
           <p class="faint">
             {namespace === undefined
               ? 'The models that routes of all namespaces serve.'
-              : `GET /v1/models for a key of ${namespace}.`}{' '}
+              : `Models that keys of ${namespace} can call.`}{' '}
             Prices per million tokens.
           </p>
         </div>
@@ -151,7 +151,7 @@ function columnsFor({ formats, namespace }: Shell, hasUse: boolean): readonly Co
     ...(hasUse
       ? [
           {
-            label: 'Last hour',
+            label: 'Requests, last hour',
             isNumber: true,
             cell: ({ id: model, use }: ModelRow) => {
               if (use === undefined) return <span class="faint">no calls</span>;
@@ -261,7 +261,7 @@ function byVerdict(dialects: ModelWords['dialects']) {
 function priced(cell: (price: NonNullable<ModelWords['price']>) => ComponentChildren) {
   return ({ price, isOwn }: ModelWords) =>
     price === undefined || isOwn || price.isProvisioned ? (
-      <span class="faint">{isOwn ? 'own provider' : price ? 'provisioned' : 'unknown'}</span>
+      <span class="faint">{isOwn ? 'own provider' : price ? 'provisioned' : 'no price set'}</span>
     ) : (
       cell(price)
     );

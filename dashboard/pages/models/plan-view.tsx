@@ -293,7 +293,12 @@ function PlanShown({ plan, of }: { readonly plan: Plan; readonly of: string }) {
                       `${formats.number(estimate.inputTokens)} tokens${estimate.isOfExample ? ', of one short question' : ''}`,
                     ] as const,
                     ...(estimate.costPicodollars === undefined
-                      ? [['Cost', 'unknown: the first target has no price'] as const]
+                      ? [
+                          [
+                            'Cost',
+                            'No price set at the first target: counted as $0; keys with a budget cannot call it',
+                          ] as const,
+                        ]
                       : [
                           [
                             'Input cost',

@@ -54,16 +54,18 @@ export async function streamChat(
   if (!reader.isDone()) throw new Error(`The answer was cut off after “${text}”.`);
 }
 
-/** Ids of the models that a key can call. @throws ApiError in the gateway's words. */
+/** Ids of the models that a key can call, those without a price last: keys with a budget cannot call them. @throws ApiError in the gateway's words. */
 export async function listModels(
   address: string,
   key: string,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const answer = (await (await callGateway(address, 'models', key, signal)).json()) as {
-    readonly data: readonly { readonly id: string }[];
+    readonly data: readonly { readonly id: string; readonly pricing?: object | null }[];
   };
-  return answer.data.map(({ id }) => id);
+  return answer.data
+    .toSorted((a, b) => Number(a.pricing === null) - Number(b.pricing === null))
+    .map(({ id }) => id);
 }
 
 async function callGateway(

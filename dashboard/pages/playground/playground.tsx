@@ -148,7 +148,7 @@ export function Playground() {
             Stop
           </Button>
           <span class="hint">
-            Straight from this browser to the gateway. Nothing is kept. Billed as usual.
+            Straight from this browser to the gateway. No text is kept; tokens and cost are recorded.
           </span>
         </div>
       </form>

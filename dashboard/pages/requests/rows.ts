@@ -186,5 +186,5 @@ export function costWords(
   money: (usd: string) => string,
 ): string {
   if (isProvisioned) return 'provisioned capacity';
-  return costUsd === null ? 'no price' : money(costUsd);
+  return costUsd === null ? 'no price set' : money(costUsd);
 }

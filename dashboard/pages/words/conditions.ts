@@ -189,9 +189,10 @@ export const REASONS: Readonly<Record<string, ReasonShown>> = {
     wayOut: 'Remove the dialect from spec.apis, or add a target that can serve it.',
   },
   NoPrice: {
+    title: 'No price set',
     tone: 'warn',
     wayOut:
-      'Set pricing in the route or its target, unless the message says that it does not apply; until then the cost of its calls is unknown.',
+      'Set pricing in the route or its target, unless the message says that it does not apply. Until then its calls are counted as $0, and keys with a budget that blocks cannot call it.',
   },
   NotEvaluated: {
     tone: 'off',

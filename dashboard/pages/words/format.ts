@@ -73,7 +73,8 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
     counted: (value, thing) => `${plain.format(value)} ${thing}${value === 1 ? '' : 's'}`,
     compact: (value) => short.format(value),
     money(usd) {
-      const value = Number(usd);
+      // A sum of doubles is a hair off what the same sum is in text: both round alike.
+      const value = Number(Number(usd).toPrecision(12));
       if (!Number.isFinite(value)) return String(usd);
       if (value !== 0 && Math.abs(value) < 0.000_001) return `< ${fine.format(0.000_001)}`;
       return value === 0 || Math.abs(value) >= 0.01 ? cents.format(value) : fine.format(value);

@@ -148,7 +148,7 @@ test.each([
   ['0', true, 'provisioned capacity'],
   ['0', undefined, '$0'],
   ['1.5', undefined, '$1.5'],
-  [null, undefined, 'no price'],
+  [null, undefined, 'no price set'],
 ] as const)('a cost of %s, provisioned %s, is "%s"', (costUsd, isProvisioned, words) => {
   const attempt = { costUsd, ...(isProvisioned && { isProvisioned }) };
   expect(costWords(attempt, (usd) => `$${usd}`)).toBe(words);

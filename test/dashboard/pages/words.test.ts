@@ -136,7 +136,9 @@ describe('formats', () => {
     expect(formats.ago('2026-11-23T11:55:00Z', nowMs)).toBe('5 minutes ago');
     expect(formats.ago('2026-11-26T12:00:00Z', nowMs)).toBe('in 3 days');
     expect(formats.ago('2026-11-23T12:00:00.400Z', nowMs)).toBe('now');
+    expect(formats.money(0.0022514999999999996)).toBe(formats.money('0.0022515'));
     expect(formats.lasting('2026-11-23T11:47:30Z', nowMs)).toBe('12 min');
+    expect(formats.money(0.0022514999999999996)).toBe(formats.money('0.0022515'));
     expect(formats.lasting('2026-11-23T12:00:09Z', nowMs)).toBe('0 sec');
   });
 
