@@ -168,7 +168,7 @@ function judge(answer: OneAnswer, hasKey: boolean, latencyMs: number): CheckAnsw
   const more = Math.max(0, models.length - CHECK_MODELS_MAX);
   return {
     outcome: 'works',
-    message: `${answered}. ${models.length === 1 ? '1 model' : `${models.length} models`}.`,
+    message: `Reachable in ${latencyMs} ms: model list read, ${models.length === 1 ? '1 model' : `${models.length} models`}. No model was called.`,
     ...facts,
     models: models.slice(0, CHECK_MODELS_MAX),
     ...(more > 0 ? { more } : {}),

@@ -33,10 +33,12 @@ export function sayBreaker({ of, phase, isOnTrial, forMs }: BreakerOfCandidate):
   switch (phase) {
     case 'open':
       return `The breaker ${whose} is open, for ${inSeconds(forMs)} more.`;
-    case 'half-open':
+    case 'half-open': {
+      const paused = of === 'provider' ? 'This provider was paused' : 'This model was paused at its provider';
       return isOnTrial
-        ? `The breaker ${whose} is half-open, and another request is its trial call now.`
-        : `The breaker ${whose} is half-open: this request would be its trial call.`;
+        ? `${paused}; another request is testing it now.`
+        : `${paused}; this call would test it.`;
+    }
     case 'slow-start':
       return `The breaker ${whose} has just closed: its share of calls is growing back (slow start).`;
   }

@@ -25,7 +25,7 @@ import {
 import { Figures } from './figures.tsx';
 import { FirstCall, FirstCame } from './first-call.tsx';
 import type { RefusalsAnswer, RequestsAnswer, SeriesAnswer } from './ledger.ts';
-import { PERIODS, type Period, periodQuery, periodThatHolds } from './period.ts';
+import { PERIOD_LABELS, PERIODS, type Period, periodQuery, periodThatHolds } from './period.ts';
 import {
   failedBy,
   firstQuestions,
@@ -48,13 +48,6 @@ const spec = {
   first: { usual: '' },
 } as const;
 
-const periodLabels = {
-  '15m': '15 min',
-  '1h': '1 h',
-  '24h': '24 h',
-  '7d': '7 days',
-  '30d': '30 days',
-} as const;
 /** Where a column is a minute. */
 const soonMs = 15_000;
 const daysMs = 5 * everyMinuteMs;
@@ -186,7 +179,7 @@ export function Overview() {
               label="Period"
               value={period}
               onInput={(next) => change({ period: next })}
-              options={PERIODS.map((value) => ({ value, label: periodLabels[value] }))}
+              options={PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value] }))}
             />
           </div>
         )}

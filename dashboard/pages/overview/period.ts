@@ -3,6 +3,14 @@
 export const PERIODS = ['15m', '1h', '24h', '7d', '30d'] as const;
 export type Period = (typeof PERIODS)[number];
 
+export const PERIOD_LABELS: Readonly<Record<Period, string>> = {
+  '15m': '15 min',
+  '1h': '1 h',
+  '24h': '24 h',
+  '7d': '7 days',
+  '30d': '30 days',
+};
+
 export interface PeriodQuery {
   /** First interval, `2026-11-23` or `2026-11-23T10:00:00Z`. */
   readonly from: string;

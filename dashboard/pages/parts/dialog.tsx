@@ -76,7 +76,7 @@ export function YamlDialog({
     <Dialog title="YAML" onClose={onClose} isWide>
       <p>
         {session.mode === 'local'
-          ? 'Ready for a file in the folder of the manifests.'
+          ? 'Save it as a file in the manifests folder.'
           : 'Ready for kubectl apply -f and for Git.'}{' '}
         {note}
       </p>

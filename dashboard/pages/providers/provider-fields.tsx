@@ -150,7 +150,7 @@ export function MoreFields(props: ProviderFieldsProps) {
             label="Secret"
             placeholder={form.key === '' ? 'None' : form.name || 'Named like the provider'}
             {...field('secret')}
-            hint="Without a new key above: an existing Secret with the label of provider credentials."
+            hint="Or use an existing Secret (label penstock.dev/provider-credential)."
           />
           <TextField label="Secret entry" placeholder="key" {...field('secretKey')} />
         </div>

@@ -13,11 +13,11 @@ export function Troubles({ provider }: { readonly provider: Pick<Provider, 'stat
   if (troubles.length === 0) return null;
   return (
     <section class="panel" aria-labelledby="troubles-heading">
-      <h2 id="troubles-heading">Unavailable upstreams</h2>
+      <h2 id="troubles-heading">Paused models and keys</h2>
       <ul class="conditions">
         {troubles.map(({ id, what, tone, pods, more }) => (
           <li key={id}>
-            <Badge tone={tone}>{tone === 'bad' ? 'Out' : 'Cooldown'}</Badge>
+            <Badge tone={tone}>{tone === 'bad' ? 'Paused' : 'Cooldown'}</Badge>
             <div>
               <p class="condition-title">{what}</p>
               {pods.map(({ name, sentence }) => (

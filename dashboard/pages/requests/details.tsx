@@ -9,6 +9,7 @@ import { pathOf } from '../shell/place.ts';
 import { requestsLink } from './link.ts';
 import {
   type AttemptRow,
+  attemptCost,
   attemptTone,
   attemptWords,
   costWords,
@@ -136,8 +137,7 @@ function RequestFacts({
                     attempt.firstContentMs !== undefined &&
                       attempt.outcome !== 'failed' &&
                       `first token ${milliseconds(attempt.firstContentMs)}`,
-                    costWords(attempt, money),
-                    attempt.payer === 'platform' && 'paid by the platform',
+                    ...attemptCost(attempt, money),
                   ]
                     .filter(Boolean)
                     .join(' · ')}

@@ -1,7 +1,7 @@
 // Which requests were there, and what became of each? The newest follow by themselves, and every row opens its attempts.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { PERIODS, type Period, periodQuery } from '../overview/period.ts';
+import { PERIOD_LABELS, PERIODS, type Period, periodQuery } from '../overview/period.ts';
 import { Badge, Button, Empty, NoLedger, Notice } from '../parts/basics.tsx';
 import { CsvButton } from '../parts/csv.tsx';
 import { Choice, SelectField, TextField } from '../parts/fields.tsx';
@@ -41,12 +41,21 @@ type Name = keyof typeof spec;
 
 const outcomeWords: Readonly<Record<string, string>> = {
   error: 'Errors',
-  refused: 'Refused by the gateway',
+  refused: 'Refused',
   failed: 'Failed',
   'broken-off': 'Cut off',
   interrupted: 'Interrupted',
   cancelled: 'Cancelled',
   answered: 'Answered',
+};
+const outcomeHelp: Readonly<Record<string, string>> = {
+  error: 'Failed, cut off or interrupted, or not sent because no provider was available.',
+  refused: 'Refused by the gateway itself. No provider was called.',
+  failed: 'No provider answered. The caller received an error.',
+  'broken-off': 'The provider stopped after the caller had received a part.',
+  interrupted: 'The gateway process ended during the answer.',
+  cancelled: 'The caller ended the request before its answer was complete.',
+  answered: 'The caller received the whole answer, if need be after failed attempts.',
 };
 const limit = 50;
 const tailMs = 2_000;
@@ -133,7 +142,7 @@ export function Requests() {
         <div class="row">
           {filters.order === 'newest' && (
             <Button look="quiet" pressed={isFollowing} onClick={() => setFollowing(!isFollowing)}>
-              {isFollowing ? (tail.isPaused ? 'Live (paused)' : 'Live') : 'Live off'}
+              {isFollowing ? (tail.isPaused ? 'Live (paused while you read)' : 'Live') : 'Live off'}
             </Button>
           )}
           <CsvButton what="Requests" head={CSV_HEAD} rows={() => rows.map(csvRow)} />
@@ -159,13 +168,13 @@ export function Requests() {
         {text(
           'code',
           'Reason',
-          'rate_limit_exceeded',
+          'Any',
           among(({ failure }) => failure),
         )}
         {text(
           'apiKey',
           'Key',
-          'namespace/name',
+          'team-a/ci',
           among(({ apiKey }) => apiKey),
         )}
         {text(
@@ -178,14 +187,14 @@ export function Requests() {
           text(
             'provider',
             'Provider',
-            'namespace/name',
+            'team-a/openai',
             among(({ provider }) => provider),
           )}
         <Choice<Period>
           label="Period"
           value={period as Period}
           onInput={(value) => change({ period: value })}
-          options={PERIODS.map((value) => ({ value, label: value }))}
+          options={PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value] }))}
         />
         <Choice<'newest' | 'failures'>
           label="Order"
@@ -209,6 +218,7 @@ export function Requests() {
           </Button>
         )}
       </search>
+      {outcomeHelp[filters.outcome] !== undefined && <p class="hint">{outcomeHelp[filters.outcome]}</p>}
       {error !== undefined && (
         <Notice
           tone="bad"
@@ -398,12 +408,18 @@ function columnsFor(
     },
     seesProviders && {
       label: 'Provider',
-      cell: ({ provider, attempts }) => {
+      cell: ({ provider, attempts, outcome }) => {
         const [of = '', name = ''] = provider?.split('/') ?? [];
         return (
           <>
             {provider === undefined ? dash : <Link to={pathOf('providers', of, name)}>{name}</Link>}
-            {attempts > 1 && <span class="under">{formats.number(attempts)} attempts</span>}
+            {attempts > 1 && (
+              <span class="under">
+                {outcome === 'answered'
+                  ? `after ${formats.counted(attempts - 1, 'failed attempt')}`
+                  : `${formats.number(attempts)} attempts`}
+              </span>
+            )}
           </>
         );
       },

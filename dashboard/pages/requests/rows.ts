@@ -89,7 +89,10 @@ const ends: Readonly<Record<RequestRow['outcome'], { readonly word: string; read
   cancelled: { word: 'cancelled', tone: 'off' },
 };
 
-/** Such as `200` and `429 refused`. */
+/** The gateway could not serve it: to its caller that is an error. */
+const notSent = { word: 'not sent', tone: 'bad' } as const;
+
+/** Such as `200`, `429 refused` and `503 not sent`. */
 export function endWords({
   status,
   outcome,
@@ -97,7 +100,8 @@ export function endWords({
   readonly status?: number | undefined;
   readonly outcome: RequestRow['outcome'];
 }) {
-  const { word, tone } = ends[outcome];
+  const isUnserved = outcome === 'refused' && (status ?? 0) >= 500;
+  const { word, tone } = isUnserved ? notSent : ends[outcome];
   return { word: [status, word].filter(Boolean).join(' ') || outcome, tone };
 }
 
@@ -178,6 +182,13 @@ export function csvRow(row: RequestRow): readonly Cell[] {
     ...[row.model, row.route, row.provider, row.status, row.outcome, row.failure, row.cause, row.attempts],
     ...[tokens.input, tokens.output, costUsd, row.firstContentMs, row.durationMs],
   ];
+}
+
+/** A failed attempt that cost nothing has no cost to speak of. */
+export function attemptCost(attempt: AttemptRow, money: (usd: string) => string): readonly string[] {
+  const { outcome, costUsd, payer } = attempt;
+  if (outcome === 'failed' && Number(costUsd ?? 0) === 0) return [];
+  return [costWords(attempt, money), ...(payer === 'platform' ? ['paid by the platform'] : [])];
 }
 
 /** Calls at provisioned capacity cost nothing, which is no unknown price. */

@@ -12,7 +12,7 @@ interface CallsOf {
 
 /** Of a refusal or a failure, where only its code is known: `rate limit exceeded`. */
 export function codeWords(code: string): string {
-  return code.replaceAll('_', ' ');
+  return code === 'invalid_api_key' ? 'Unknown or disabled key' : code.replaceAll('_', ' ');
 }
 
 /** Calls whose caller went away say nothing of the upstream. */

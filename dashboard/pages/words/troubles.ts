@@ -9,7 +9,7 @@ interface TroubleWords {
   /** Such as `Key main`. */
   readonly what: string;
   readonly tone: Tone;
-  /** Such as `Skipped by gateway-a: circuit open since Nov 23, 2026, 06:41 UTC, retry in 12 seconds`. */
+  /** Such as `Paused by gateway-a: circuit open since Nov 23, 2026, 06:41 UTC, retry in 12 seconds`. */
   readonly pods: readonly { readonly name: string; readonly sentence: string }[];
   /** How many more there are than are named. */
   readonly more: number;
@@ -42,7 +42,7 @@ export function troubleWords(
       tone,
       pods: pods.map(({ name, sinceTime, nextTryTime }) => ({
         name,
-        sentence: `Skipped by ${name}: ${words} since ${formats.time(sinceTime)}, ${again(nextTryTime)}`,
+        sentence: `Paused by ${name}: ${words} since ${formats.time(sinceTime)}, ${again(nextTryTime)}`,
       })),
       more: Math.max(0, podCount - pods.length),
     };

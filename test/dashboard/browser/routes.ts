@@ -16,7 +16,7 @@ export function routesSuite(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Test connection' }).click();
     await page.getByText('Works', { exact: true }).waitFor();
     await page
-      .getByText(/Answered with 200 in \d+ ms\. \d+ models\./)
+      .getByText(/Reachable in \d+ ms: model list read, \d+ models\./)
       .first()
       .waitFor();
     const list = await page.getByLabel(/^Upstream model/).getAttribute('list');

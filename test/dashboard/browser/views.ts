@@ -81,6 +81,9 @@ export function viewsSuite(stage: () => Stage, thirds: number): void {
     await reach(page, 'Copy key');
     await reach(page, /^Done/);
     await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Leave without the key?' }).waitFor();
+    await reach(page, 'Leave');
+    await page.keyboard.press('Enter');
     await heading(page, /by-keyboard/);
     await close();
   });

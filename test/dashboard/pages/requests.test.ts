@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { requestsLink } from '../../../dashboard/pages/requests/link.ts';
 import {
   type AttemptRow,
+  attemptCost,
   attemptWords,
   CSV_HEAD,
   causeWords,
@@ -82,10 +83,22 @@ test('a row shows the status that the caller saw, and the reason', () => {
     { word: '429 refused', tone: 'warn' },
     'The limit is used up.',
   ]);
+  expect(endWords({ ...refused, status: 503 })).toEqual({ word: '503 not sent', tone: 'bad' });
   expect(endWords({ outcome: 'answered', status: 200 })).toEqual({ word: '200', tone: 'good' });
   expect(endWords({ outcome: 'cancelled' })).toEqual({ word: 'cancelled', tone: 'off' });
   expect(causeWords({ ...row, outcome: 'answered' })).toBeUndefined();
   expect(ownerWords(row)).toBe('Ada · search');
+});
+
+test('a failed attempt names its cost and payer only if it cost something', () => {
+  const money = (usd: string) => `$${usd}`;
+  const failed = { ...attempt, outcome: 'failed', payer: 'platform' } as const;
+  expect(attemptCost({ ...failed, costUsd: null }, money)).toEqual([]);
+  expect(attemptCost({ ...failed, costUsd: '0' }, money)).toEqual([]);
+  expect(attemptCost({ ...failed, costUsd: '2' }, money)).toEqual(['$2', 'paid by the platform']);
+  expect(attemptCost({ ...failed, outcome: 'answered', costUsd: null, payer: 'tenant' }, money)).toEqual([
+    'no price set',
+  ]);
 });
 
 test('the newest page comes before the known rows, without duplicates, and alone if there is a gap', () => {

@@ -30,7 +30,7 @@ test('a pod is named with its reason, since when, and the time of its next try',
       pods: [
         {
           name: 'gateway-abc',
-          sentence: `Skipped by gateway-abc: circuit open since ${formats.time('2026-11-23T06:38:00Z')}, retry in 12 seconds`,
+          sentence: `Paused by gateway-abc: circuit open since ${formats.time('2026-11-23T06:38:00Z')}, retry in 12 seconds`,
         },
       ],
       more: 0,

@@ -527,7 +527,7 @@ export const plan = {
       state: 'wouldBeTried',
       reasons: [
         'It is tried if the targets before it fail.',
-        "The breaker of the provider's address is half-open: this request would be its trial call.",
+        'This provider was paused; this call would test it.',
       ],
       name: 'spare',
       provider: 'platform/anthropic',

@@ -27,7 +27,7 @@ function listQuestions(page: Page): URLSearchParams[] {
 test('a row opens its attempts in words, under an address of its own, and gives the focus back', async () => {
   const page = await open('/requests');
   const row = rowsOf(page).nth(3);
-  expect(await row.innerText()).toContain('2 attempts');
+  expect(await row.innerText()).toContain('after 1 failed attempt');
   const opener = row.getByRole('button', { name: /open request/ });
   await opener.focus();
   await page.keyboard.press('Enter');
@@ -119,13 +119,13 @@ test('new requests appear by themselves, and wait while the user points at a row
   // What was there is the same row, not another one in its place.
   expect(await page.locator('tr[data-kept="yes"]').count()).toBe(1);
   await first.hover();
-  await page.getByRole('button', { name: 'Live (paused)' }).waitFor();
+  await page.getByRole('button', { name: 'Live (paused while you read)' }).waitFor();
   expect(await more()).toBe(0);
   await page.mouse.move(0, 0);
   await page.getByRole('button', { name: 'Live', exact: true }).waitFor();
   await until(async () => (await more()) > 0);
   await page.evaluate('scrollTo(0, 900)');
-  await page.getByRole('button', { name: 'Live (paused)' }).waitFor();
+  await page.getByRole('button', { name: 'Live (paused while you read)' }).waitFor();
   expect(await more()).toBe(0);
   await page.evaluate('scrollTo(0, 0)');
   await until(async () => (await more()) > 0);

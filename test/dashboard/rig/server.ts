@@ -188,7 +188,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       const models = ['gpt-6.2', 'gpt-6.2-mini', 'llama-4'];
       answer(response, 200, {
         ...{ outcome: 'works', status: 200, latencyMs: 41, models },
-        message: 'Answered with 200 in 41 ms. 3 models.',
+        message: 'Reachable in 41 ms: model list read, 3 models. No model was called.',
       });
       return;
     }

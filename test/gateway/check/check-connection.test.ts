@@ -67,7 +67,7 @@ test('a saved Provider is asked with its own key, and its models come back', asy
   const { base, asked } = await serve((_, response) => void response.end(listOf('llama-4', 'a/b:70b')));
   const found = await check(base, { provider: 'own' });
   expect(found).toMatchObject({ outcome: 'works', status: 200, models: ['llama-4', 'a/b:70b'] });
-  expect(found.message).toMatch(/^Answered with 200 in \d+ ms\. 2 models\.$/);
+  expect(found.message).toMatch(/^Reachable in \d+ ms: model list read, 2 models\. No model was called\.$/);
   expect(asked[0]?.url).toBe('/v1/models');
   expect(asked[0]?.headers.authorization).toBe('Bearer canary-stored');
 });
