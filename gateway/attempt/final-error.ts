@@ -125,13 +125,20 @@ function modelUnknown(
       )
     : new GatewayError(
         'model_not_found',
-        `No upstream knows model '${model}' (${inWords(failure)}). Use another model${
-          mayBeWrongPath(failure)
-            ? '; its owner should check upstreamModel, and the path of baseURL, where /v1 may be missing'
-            : ', or correct upstreamModel of its targets'
-        }.`,
+        lacksQuota(failure)
+          ? `The upstream accounts have no quota for model '${model}' (${inWords(failure)}). Use another model, or raise the quota at the provider.`
+          : `No upstream knows model '${model}' (${inWords(failure)}). Use another model${
+              mayBeWrongPath(failure)
+                ? '; its owner should check upstreamModel, and the path of baseURL, where /v1 may be missing'
+                : ', or correct upstreamModel of its targets'
+            }.`,
         { param: 'model' },
       );
+}
+
+/** See `no-quota` in error-quirks.ts: waiting does not help, so it is none of the limits that pass. */
+function lacksQuota(failure: AttemptFailure): boolean {
+  return failure.kind === 'status' && failure.status === 429;
 }
 
 /** A server that has nothing at this path says so in any words, which do not name the model. */

@@ -140,7 +140,7 @@ export function digestRefused(refused: readonly RefusedDigest[]): Finding {
   };
   const alone = 'already belongs to another ApiKey, and works only for that one';
   const newKey =
-    'remove its entry of spec.imports, and without an import Penstock makes a key, or import the SHA-256 of another key';
+    'import the SHA-256 of another key, or, where Penstock makes its keys, rotate this ApiKey with spec.rotation.trigger';
   const messages = [
     ...keys('taken').map((key) => `${key} ${alone}; ${newKey}`),
     ...keys('foreign').map(

@@ -414,6 +414,16 @@ test('a model that no upstream knows may be a baseURL without /v1, unless the up
   );
 });
 
+test('an account without a quota for a model is no unknown model', () => {
+  const message =
+    'You exceeded your current quota, please check your plan and billing details. * Quota exceeded for metric: x, limit: 0, model: m';
+  const reported = finalError([status(429, { message })], facts);
+  expect([reported.code, reported.message]).toEqual([
+    'model_not_found',
+    "The upstream accounts have no quota for model 'm' (the upstream answered 429). Use another model, or raise the quota at the provider.",
+  ]);
+});
+
 test('an unavailable upstream is reported with the wait of retry-after', () => {
   const reported = finalError([], { ...facts, usableInMs: 11_200 });
   expect(reported.message).toBe("No upstream of model 'm' is available. Please try again in 12s.");
