@@ -357,3 +357,10 @@ test('a target with some failing calls is not shown as working', () => {
   for (const state of ['Ready', 'Unhealthy'])
     expect(words(state, { isSuspended: true })).toEqual(['not called: route suspended', 'off']);
 });
+
+test('a sentence of the operator begins with a capital letter; a name at its start stays as it is', () => {
+  const { prose } = openFormats('en-GB', 'UTC');
+  expect(prose('every call has failed')).toBe('Every call has failed');
+  for (const text of ['main: every call fails', 'spec.auth is wrong', 'team-a/older has it', 'Not ready'])
+    expect(prose(text)).toBe(text);
+});
