@@ -41,6 +41,11 @@ export const UPSTREAM_FAILURES: Readonly<Record<string, UpstreamFailure>> = {
     fact: 'the proxy does not open a tunnel',
     action: 'check spec.proxy',
   },
+  session_failed: {
+    did: 'gave the caller no session',
+    fact: 'sessions of callers are refused',
+    action: 'check that its role accepts the tags of every caller',
+  },
   reset: { did: 'closed the connection without an answer', fact: 'it closes connections without an answer' },
   bad_head: {
     did: 'sent response headers that are not HTTP',

@@ -9,8 +9,8 @@ import type { EgressErrorCode } from '../../core/egress/egress-error.ts';
 import type { AnswerFault, UpstreamError } from '../dialects/dialect.ts';
 import { type Meaning, meaningOf, type RequestSize } from './error-quirks.ts';
 
-/** Why a connection gave no answer; `reset`: it was there and broke. */
-type TransportCode = EgressErrorCode | 'reset';
+/** Why a connection gave no answer; `reset`: it was there and broke; `session_failed`: the caller has no session at the upstream. */
+type TransportCode = EgressErrorCode | 'reset' | 'session_failed';
 
 /** Why one gave no whole answer; `bad_head`: the answer has begun, and ended before its head was read. */
 export type BreakCode = TransportCode | 'bad_head';
@@ -101,6 +101,12 @@ export function judgeFailure(failure: AttemptFailure): Judgement {
         return judgement('ConnectFailure', 'endpoint', 'upstream_error', { mayHaveActed: false });
       if (failure.code === 'connect_timeout')
         return judgement('ConnectFailure', 'endpoint', 'upstream_timeout', { mayHaveActed: false });
+      // One tenant must not open the circuit breaker for the others: their sessions may be valid.
+      if (failure.code === 'session_failed')
+        return judgement('AuthFailure', 'key', 'upstream_error', {
+          isHealthSignal: false,
+          mayHaveActed: false,
+        });
       return judgement('ConnectFailure', 'endpoint', 'upstream_error', {
         mayRetrySame: true,
         mayHaveActed: failure.code === 'reset',

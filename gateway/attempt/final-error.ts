@@ -263,8 +263,9 @@ function callersMistake(
 function inWords(failure: AttemptFailure): string {
   switch (failure.kind) {
     case 'transport':
-      return failure.code === 'egress_denied'
-        ? 'the address of the upstream is not allowed'
+      if (failure.code === 'egress_denied') return 'the address of the upstream is not allowed';
+      return failure.code === 'session_failed'
+        ? 'the upstream gave the caller no session'
         : `the connection failed: ${failure.code}`;
     case 'head':
       return 'the upstream sent response headers that are not HTTP, too long or cut off';

@@ -3,6 +3,7 @@
 
 import type { Caller } from '../request/caller.ts';
 import type { CallerSessions, Credential, ExchangeCredential, HeaderReader, Lease } from './credential.ts';
+import { ExchangeError, exchangeInWords, SessionError } from './identity/exchange-error.ts';
 import type { RenewedCredential } from './renewed-credential.ts';
 
 /** Of one key of a Provider; beyond it the oldest is forgotten, and exchanged again when its caller comes back. */
@@ -53,10 +54,16 @@ export class CallerCredentials implements Credential {
   }
 
   private begin(name: string, caller: Caller): RenewedCredential {
-    const session = this.open(this.sessions.exchangeFor(caller));
+    const exchange = this.sessions.exchangeFor(caller);
+    const session = this.open(() => exchange().catch(failSession));
     const [oldest] = this.byName.keys();
     if (this.byName.size >= sessionsMax && oldest !== undefined) this.byName.delete(oldest);
     this.byName.set(name, session);
     return session;
   }
+}
+
+function failSession(error: unknown): never {
+  const isRefusal = error instanceof ExchangeError && error.isRefusal;
+  throw new SessionError(exchangeInWords(error), isRefusal);
 }

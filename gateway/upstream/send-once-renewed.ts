@@ -2,7 +2,7 @@
 // timers and its client can end at any time.
 
 import type { Lease } from './credential.ts';
-import { exchangeInWords } from './identity/exchange-error.ts';
+import { exchangeInWords, SessionError } from './identity/exchange-error.ts';
 import type { UpstreamCall, UpstreamReceiver } from './send.ts';
 
 /** @param renewal A lease that is at hand: then it is sent at once. */
@@ -24,8 +24,8 @@ class RenewedCall implements UpstreamCall {
     sendWith: (lease: Lease) => UpstreamCall,
     receiver: Pick<UpstreamReceiver, 'onBreak'>,
   ) {
-    const fail = (detail: string): void => {
-      if (!this.isAborted) receiver.onBreak('connect_failed', detail, false);
+    const fail = (detail: string, code: 'connect_failed' | 'session_failed' = 'connect_failed'): void => {
+      if (!this.isAborted) receiver.onBreak(code, detail, false);
     };
     const begin = (lease: Lease): void => {
       if (this.isAborted) return;
@@ -41,7 +41,10 @@ class RenewedCall implements UpstreamCall {
     if (!(renewal instanceof Promise)) begin(renewal);
     else
       renewal.then(begin, (error: unknown) =>
-        fail(`the credential cannot be renewed: ${exchangeInWords(error)}`),
+        fail(
+          `the credential cannot be renewed: ${exchangeInWords(error)}`,
+          error instanceof SessionError ? 'session_failed' : 'connect_failed',
+        ),
       );
   }
 

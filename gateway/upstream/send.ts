@@ -18,9 +18,9 @@ export interface UpstreamRequest {
 
 /**
  * `reset`: the connection was open and broke; without a head, before any byte of an answer. `bad_head`: an answer has begun, and its
- * head is unreadable, too long or cut off.
+ * head is unreadable, too long or cut off. `session_failed`: the caller has no session at the upstream, and nothing was sent.
  */
-type BreakCode = EgressErrorCode | 'reset' | 'bad_head';
+type BreakCode = EgressErrorCode | 'reset' | 'session_failed' | 'bad_head';
 
 /** Callbacks of a call. Each call ends with exactly one of `onEnd` and `onBreak`, unless it was aborted. */
 export interface UpstreamReceiver {

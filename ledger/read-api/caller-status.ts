@@ -100,7 +100,17 @@ const failures: readonly string[] = [
   ...['499', '520', '521', '522', '523', '524', '525', '526', '529'].map((status) => `status_${status}`),
   ...['1xx', '2xx', '3xx', '4xx', '5xx', 'other'].map((status) => `status_${status}`),
   ...['egress_denied', 'dns_failed', 'connect_timeout', 'connect_refused', 'connect_failed', 'tls_failed'],
-  ...['proxy_failed', 'reset', 'bad_head', 'error_event', 'malformed', 'unusable', 'too_large', 'truncated'],
+  ...[
+    'proxy_failed',
+    'session_failed',
+    'reset',
+    'bad_head',
+    'error_event',
+    'malformed',
+    'unusable',
+    'too_large',
+    'truncated',
+  ],
   ...['timeout_first_event', 'timeout_liveness', 'timeout_progress', 'timeout_total'],
   ...['no_room', 'internal_error'],
 ];

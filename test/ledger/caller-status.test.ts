@@ -32,6 +32,7 @@ const failures: readonly AttemptFailure[] = [
       'connect_failed',
       'tls_failed',
       'proxy_failed',
+      'session_failed',
       'reset',
     ] as const
   ).map((code): AttemptFailure => ({ kind: 'transport', code, detail: '' })),

@@ -14,6 +14,9 @@ export class ExchangeError extends Error {
   }
 }
 
+/** Of the session of one caller: it says nothing of the upstream, nor of other callers. */
+export class SessionError extends ExchangeError {}
+
 /** Of any error of an exchange: one that is not ours may hold a secret. */
 export function exchangeInWords(error: unknown): string {
   return error instanceof ExchangeError

@@ -316,6 +316,7 @@ test.each([
   ['connect_failed', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
   ['tls_failed', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
   ['proxy_failed', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
+  ['session_failed', wordless],
   ['reset', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
 ] satisfies [(AttemptFailure & { kind: 'transport' })['code'], Verdict][])(
   'transport: %s',
@@ -353,9 +354,16 @@ const actedOn: readonly (readonly [name: string, failure: AttemptFailure, mayHav
     (status) => [`${status}`, refusal(status), status === 400] as const,
   ),
   ...([408, 409, 500, 502, 504, 302] as const).map((status) => [`${status}`, refusal(status), true] as const),
-  ...(['egress_denied', 'connect_timeout', 'dns_failed', 'connect_refused', 'tls_failed'] as const).map(
-    (code) => [code, { kind: 'transport', code, detail: '' }, false] as const,
-  ),
+  ...(
+    [
+      'egress_denied',
+      'connect_timeout',
+      'dns_failed',
+      'connect_refused',
+      'tls_failed',
+      'session_failed',
+    ] as const
+  ).map((code) => [code, { kind: 'transport', code, detail: '' }, false] as const),
   ['reset', { kind: 'transport', code: 'reset', detail: '' }, true],
   ['a head that cannot be read', { kind: 'head', detail: '' }, true],
   ['silence', { kind: 'timeout', timer: 'first-event' }, true],

@@ -464,6 +464,19 @@ describe('session tags', () => {
     expect(tagsSeen()).toEqual(['team-b app', 'team-b app', 'team-b app']);
   });
 
+  test('of one caller that the role does not take fail its calls alone', async () => {
+    const rig = await rigFor('ApiKey');
+    await untilReported(rig, 'valid');
+    expect((await askAs(rig, 'team-a/app')).status).toBe(200);
+    tokens.refusal = 'AccessDenied';
+    for (let call = 0; call < 6; call++) {
+      const seen = await askAs(rig, 'team-b/app');
+      expect([seen.status, errorOf(seen)?.code]).toEqual([502, 'upstream_error']);
+    }
+    expect(new Set(rig.records.slice(1).map(({ failure }) => failure))).toEqual(new Set(['session_failed']));
+    expect((await askAs(rig, 'team-a/app')).status).toBe(200);
+  });
+
   test('that the role does not take are reported before anybody calls', async () => {
     const rig = await rigFor('Namespace', throughRole);
     const [line] = await untilReported(rig, 'failed');
