@@ -235,6 +235,7 @@ test('a new one among them works within a second of Programmed, and is found', a
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   await Promise.all(answers.map((answer) => answer.body?.cancel()));
   await page.getByRole('link', { name: /^Done/ }).click();
+  await page.getByRole('button', { name: 'Leave' }).click();
   await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
   await page.getByRole('searchbox', { name: 'Search' }).fill('one-more');
   await row('one-more').waitFor();

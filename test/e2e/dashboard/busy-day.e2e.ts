@@ -81,7 +81,7 @@ test('who is refused, and why?', async () => {
 test('which provider is down, and since when?', async () => {
   const problem = problems().filter({ hasText: 'Provider platform/down: failing' });
   await problem.getByText(/HTTP 500/).waitFor();
-  await problem.getByText(/ago/).waitFor();
+  await problem.getByText(/^for \d+/).waitFor();
 });
 
 test('which models do callers miss for it?', async () => {
