@@ -1,6 +1,6 @@
 // Which of many are the largest? Of keys, sums by day say it, which are few.
 
-import type { Query, Value } from './query.ts';
+import { isOfNamespace, type Query, type Value } from './query.ts';
 import { SPENDERS } from './row.ts';
 import { daysAround, isWhole } from './spans.ts';
 import type { LargestQuery } from './store.ts';
@@ -24,11 +24,8 @@ export function largestQuery({
   const { column, days, totals } = SPENDERS[by];
   const { from, to } = daysAround(stretch);
   const values: Value[] = [from, to, limit];
-  // Behind the slash comes the zero.
   const ofNamespace =
-    namespace === undefined
-      ? ''
-      : ` WHERE k.${column} >= $${values.push(`${namespace}/`)} AND k.${column} < $${values.push(`${namespace}0`)}`;
+    namespace === undefined ? '' : ` WHERE ${isOfNamespace(`k.${column}`, namespace, values)}`;
   const order = weightOf(largestBy, 'd.').join(', ');
   return {
     text: `SELECT k.${column} AS name FROM ${totals} k

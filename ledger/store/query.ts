@@ -38,6 +38,12 @@ export function filterConditions(where: Filter = {}, values: Value[]): string[] 
   });
 }
 
+/** Keys of a namespace. Not a range of names: databases order punctuation by their collation. */
+export function isOfNamespace(column: string, namespace: string, values: Value[]): string {
+  const prefix = `${namespace}/`;
+  return `SUBSTR(${column}, 1, ${prefix.length}) = $${values.push(prefix)}`;
+}
+
 /** The members of a value that is a JSON array. */
 export function listOf(kind: DatabaseKind, place: number): string {
   return kind === 'sqlite'

@@ -1,7 +1,7 @@
 // What has each key or namespace spent, by the periods of budgets, and whose spend has changed?
 
 import { periodsOf } from './periods.ts';
-import { integer, listOf, type Query, type Row, type Value } from './query.ts';
+import { integer, isOfNamespace, listOf, type Query, type Row, type Value } from './query.ts';
 import { joinCost, LOW_PER_HIGH, SPEND_MEASURES, SPENDERS, type SpendMeasure } from './row.ts';
 import type { DatabaseKind } from './schema.ts';
 import type { CostsQuery, Spend, Spender, Use } from './store.ts';
@@ -58,10 +58,7 @@ export function costsQuery(
   const conditions = [`k.last_used_ms >= ${place(usedSinceMs)}`];
   if (names !== undefined)
     conditions.push(`k.${column} IN ${listOf(kind, values.push(JSON.stringify(names)))}`);
-  if (namespace !== undefined) {
-    const prefix = `${namespace}/`;
-    conditions.push(`SUBSTR(k.${column}, 1, ${prefix.length}) = ${place(prefix)}`);
-  }
+  if (namespace !== undefined) conditions.push(isOfNamespace(`k.${column}`, namespace, values));
   const where = conditions.join(' AND ');
   const costs = ['cost_high', 'cost_low'] as const;
   const sums = PERIODS.flatMap((period) => {

@@ -1,7 +1,7 @@
 // What was each key given, and what does it pay, in any stretch of time? One row, whose JSON the database writes: keys are thousands. Whole days are
 // in sums of days, which are few; parts of a day are added up record by record.
 
-import { type Query, type Value, withinMs } from './query.ts';
+import { isOfNamespace, type Query, type Value, withinMs } from './query.ts';
 import type { DatabaseKind } from './schema.ts';
 import { daysAround, isWhole } from './spans.ts';
 import { dollarsIn } from './spend-queries.ts';
@@ -35,11 +35,8 @@ function sumsOfDays(
   const { from, to } = daysAround(stretch);
   const sums = columns.map((name) => `SUM(d.${name}) AS ${name}`).join(', ');
   const days = `d.day >= $${values.push(from)} AND d.day < $${values.push(to)}`;
-  // Behind the slash comes the zero.
   const ofNamespace =
-    namespace === undefined
-      ? ''
-      : ` WHERE k.api_key >= $${values.push(`${namespace}/`)} AND k.api_key < $${values.push(`${namespace}0`)}`;
+    namespace === undefined ? '' : ` WHERE ${isOfNamespace('k.api_key', namespace, values)}`;
   return `SELECT k.api_key AS name, ${sums} FROM ledger_keys k
     JOIN ledger_key_days d ON d.api_key = k.api_key AND ${days}${ofNamespace}
     GROUP BY k.api_key ORDER BY k.api_key`;

@@ -14,8 +14,8 @@ export interface Postgres {
   readonly url: string;
   /** Path of its socket, for who is in another network. */
   readonly socket: string;
-  /** An empty database. Gives its url. */
-  createDatabase(name: string): Promise<string>;
+  /** An empty database, with the collation C or that of an ICU locale. Gives its url. */
+  createDatabase(name: string, icuLocale?: string): Promise<string>;
   /** SIGKILL to all of it; what was committed is there after `start`. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -57,8 +57,10 @@ export async function startPostgres(): Promise<Postgres> {
   const postgres: Postgres = {
     url: urlOf('postgres'),
     socket: join(folder, `.s.PGSQL.${port}`),
-    async createDatabase(name) {
-      await sql(`CREATE DATABASE ${name}`);
+    async createDatabase(name, icuLocale) {
+      const locale =
+        icuLocale === undefined ? '' : ` TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE '${icuLocale}'`;
+      await sql(`CREATE DATABASE ${name}${locale}`);
       return urlOf(name);
     },
     async kill() {

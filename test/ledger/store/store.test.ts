@@ -156,6 +156,11 @@ describe.each(kindNames)('%s', (kind) => {
         ['a/one', 'b/two'],
       );
     expect(await ask({ among: { dimension: 'model', values: ['no model'] } })).toEqual([]);
+    const ofDays = { ...everything, by: 'apiKey', largestBy: 'cost', limit: 5 } as const;
+    for (const namespace of ['a', 'b'])
+      expect(await store.largest({ ...ofDays, where: { namespace } })).toEqual(
+        namespace === 'a' ? ['a/two', 'a/one'] : ['b/one', 'b/two'],
+      );
   });
 
   test('sums are grouped by the parameters, in their order, and by the start of the attempt in UTC', async () => {
@@ -327,13 +332,13 @@ describe.each(kindNames)('%s', (kind) => {
       use('1', 'a/one', '2026-11-20T10:00:00.000Z'),
       use('2', 'a/one', '2026-11-21T10:00:00.000Z', { payer: 'platform' }),
       use('3', 'a/two', '2026-11-21T23:59:59.999Z', { payer: 'own-key', costPicodollars: 0 }),
-      use('4', 'ab/one', '2026-11-22T00:00:00.000Z'),
+      use('4', 'az/one', '2026-11-22T00:00:00.000Z'),
     ];
     await store.take(page('c.1', entries), now);
     const all = [
       ['a/one', 2, 10, 2, '3.000000000001'],
       ['a/two', 1, 10, 2, '0'],
-      ['ab/one', 1, 10, 2, '3.000000000001'],
+      ['az/one', 1, 10, 2, '3.000000000001'],
     ];
     const days = { from: '2026-11-20', to: '2026-11-23', limit: 10 };
     const moments = { from: '2026-11-20T00:00:01Z', to: '2026-11-22T00:00:01Z', limit: 10 };

@@ -25,6 +25,9 @@ export interface Databases {
   close(): Promise<void>;
 }
 
+/** Orders names as glibc's en_US.UTF-8 does, the locale of many databases: without their slashes and dashes. */
+const ignoresPunctuation = 'en-US-u-ka-shifted';
+
 export const kinds = {
   async sqlite(): Promise<Databases> {
     const folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
@@ -49,7 +52,7 @@ export const kinds = {
     let count = 0;
     return {
       async make() {
-        const place = await server.createDatabase(`ledger_${count++}`);
+        const place = await server.createDatabase(`ledger_${count++}`, ignoresPunctuation);
         return {
           place,
           open: () => openPostgresStore(place, () => {}),
