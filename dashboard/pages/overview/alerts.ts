@@ -59,13 +59,11 @@ export function alertsOf(
   const failing = new Set(providers.filter((one) => statusOf(one).tone === 'bad').map(idOf));
   const degraded = providers.filter((one) => statusOf(one).word === 'Degraded').map(idOf);
   const troubled = failing.union(new Set(degraded));
-  const reported = new Set(
-    routes.filter((route) => ['bad', 'warn'].includes(statusOf(route).tone)).map(idOf),
-  );
+  const reported = new Set(routes.filter(isOfTargets).map(idOf));
   const alerts = [
     ...providers.flatMap((provider) => alertsOfProvider(provider, routes, health, failing, context)),
     ...routes.flatMap((route) => alertsOfRoute(route, failing, troubled)),
-    // Of a provider or route in trouble, its own row counts them.
+    // Calls of a provider in trouble are counted in its row; a row of failing targets says what fails.
     ...health
       .filter(({ provider, route }) => !troubled.has(provider ?? '') && !reported.has(route ?? ''))
       .flatMap((row) => alertsOfCalls(row, routes, failing, context)),
@@ -84,6 +82,9 @@ const providerOf = ({ metadata }: ModelRoute, { providerRef }: Target): string =
 
 const providersOf = (route: ModelRoute): readonly string[] =>
   route.spec.targets.map((target) => providerOf(route, target));
+
+/** Whether the status of a route is that its targets fail. */
+const isOfTargets = (route: ModelRoute): boolean => statusOf(route).conditions[0]?.type === 'Targets';
 
 /** Targets some or all of whose calls fail. */
 function troubledTargets({ spec, status }: ModelRoute): readonly Target[] {
@@ -161,9 +162,8 @@ function alertsOfRoute(
   const { namespace, name } = route.metadata;
   const to = pathOf('routes', namespace, name);
   const { drill } = route.status ?? {};
-  const { word, conditions } = statusOf(route);
-  const isOfTargets = conditions[0]?.type === 'Targets';
-  const servedBy = isOfTargets && word === 'Degraded' ? servingTargets(route, failing) : [];
+  const servedBy =
+    isOfTargets(route) && statusOf(route).word === 'Degraded' ? servingTargets(route, failing) : [];
   const served = servedBy.length === 0 ? '' : `; served by ${servedBy.join(', ')}`;
   const of = providersOf(route);
   const atFault = troubledTargets(route).map((target) => providerOf(route, target));

@@ -578,6 +578,35 @@ describe('problems', () => {
     expect(alert?.to).toBe('/requests?model=model-two&period=15m');
   });
 
+  test('are failing calls of a route that is held, and not of one whose row names the failing targets', () => {
+    const { provider: _, upstreamModel: __, ...calls } = failing;
+    const route = (name: string, status: NonNullable<ModelRoute['status']>): ModelRoute => ({
+      ...{ metadata: { namespace: 'team-a', name }, spec: { model: name, targets: [] }, status },
+    });
+    const routes = [
+      route('held', {
+        conditions: [condition('Ready', 'True', 'Programmed'), condition('Stalled', 'True', 'X')],
+      }),
+      route('down', {
+        conditions: [condition('Ready', 'True', 'Programmed')],
+        targets: [{ name: 'main', state: 'Unhealthy', message: 'calls to it fail' }],
+      }),
+    ];
+    const health = routes.map(({ metadata: { namespace, name } }) => ({
+      ...calls,
+      route: `${namespace}/${name}`,
+    }));
+    expect(
+      found({ routes, health })
+        .map(({ what }) => what)
+        .sort(),
+    ).toEqual([
+      'Route team-a/down: failing',
+      'Route team-a/held: held',
+      'team-a/held: 39 of 39 attempts failed',
+    ]);
+  });
+
   test('are less urgent if most calls are answered, and come last if the last failure is long ago', () => {
     const rows = [
       { ...failing, upstreamModel: 'old', lastFailedAt: '2026-11-22T20:00:00Z' },
