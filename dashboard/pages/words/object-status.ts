@@ -78,7 +78,8 @@ export function statusOf(object: KubeObject): ObjectStatus {
   if (!isJudged) return status('Waiting', 'busy', 'The operator has not processed the last change yet.');
   if (is('Expired')) return status('Expired', 'bad', messageOf('Expired'));
   if (ready.reason === 'Suspended') return status('Suspended', 'off');
-  if (is('Conflicted')) return status('Conflict', 'bad', messageOf('Conflicted'));
+  if (is('Conflicted'))
+    return status('Conflict', ready.status === 'True' ? 'warn' : 'bad', messageOf('Conflicted'));
   if (is('Stalled') && ready.status === 'True') return status('Held', 'warn', messageOf('Stalled'));
   if (ready.status !== 'True')
     return is('Reconciling')

@@ -64,6 +64,7 @@ describe('an object is', () => {
       'bad',
       [condition('Ready', 'False', 'ModelConflict'), condition('Conflicted', 'True', 'ModelConflict')],
     ],
+    ['Conflict', 'warn', [ready, condition('Conflicted', 'True', 'DigestConflict')]],
     ['Held', 'warn', [ready, condition('Stalled', 'True', 'LastKnownGood')]],
     [
       'Pending',
