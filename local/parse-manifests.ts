@@ -356,13 +356,13 @@ function isBase64(text: string): boolean {
   return bare.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(bare);
 }
 
-/** Of the parser's message: what is wrong, without the excerpt, which could be part of a secret. */
 /** For codes of the library whose words name no remedy. */
 const remedies: Readonly<Record<string, string>> = {
   BAD_INDENT: '; check the indentation',
   BLOCK_AS_IMPLICIT_KEY: '; check the indentation, and quote a value that holds ": "',
 };
 
+/** Of the parser's message: what is wrong, without the excerpt, which could be part of a secret. */
 function firstSentence(message: string): string {
   const [first = message] = message.split('\n');
   return first.replace(/^\w*Error: /, '').replace(/ at line \d+, column \d+:?$/, '');
