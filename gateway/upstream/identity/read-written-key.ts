@@ -8,3 +8,8 @@ import type { Secret } from '../../table/secret.ts';
 export function readWrittenKey(secret: Secret): JsonRecord {
   return asRecord(parseJson(Buffer.from(secret.reveal(), 'base64').toString('utf8'))) ?? {};
 }
+
+/** False: a key that is sent as it is. */
+export function isWrittenKey(secret: Secret): boolean {
+  return Object.keys(readWrittenKey(secret)).length > 0;
+}

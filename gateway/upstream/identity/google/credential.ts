@@ -11,16 +11,18 @@ import type { AccessToken } from '../access-token.ts';
 import { type AskService, askService } from '../ask-service.ts';
 import { ExchangeError } from '../exchange-error.ts';
 import { readProjected } from '../projected-file.ts';
-import { readWrittenKey } from '../read-written-key.ts';
+import { isWrittenKey, readWrittenKey } from '../read-written-key.ts';
 import { type FederatedFile, readCredentialFile, type ServiceAccount } from './credential-file.ts';
 import { askMetadata, askMetadataEmail, exchangeClaim, exchangeFederated, impersonate } from './exchanges.ts';
 import type { GoogleServices } from './services.ts';
 
-/** An API key is no matter of this: it has another header, or its own one in lower case. */
+/** An API key is no matter of this, in whichever header it is sent. */
 export function googleCredential(services: GoogleServices): CredentialFor {
   return (provider, endpoint, means) => {
     const { auth, settings } = provider.entry;
-    const isAccount = endpoint.key !== undefined && auth?.header === 'Authorization';
+    const { secret } = endpoint.key ?? {};
+    const isBearer = auth?.header.toLowerCase() === 'authorization';
+    const isAccount = isBearer && secret !== undefined && isWrittenKey(secret);
     if (!isAccount && settings?.identity !== 'GCP') return staticKey(provider, endpoint);
     return means.renewed(provider, endpoint, () => exchange({ provider, endpoint, means, services }));
   };

@@ -423,9 +423,13 @@ describe('at the Gemini API', () => {
     expect([(await ask(rig)).status, gemini.calls.length - before, tokens.exchanges]).toEqual([200, 2, 2]);
   });
 
-  test('a key in a header that the Provider names is no service account', async () => {
+  test.each([
+    'authorization',
+    // As an older operator writes it.
+    'Authorization',
+  ])('a plain key in the header %s is no service account', async (header) => {
     const plain = atGemini({}, { main: 'key-of-an-api-gateway-0123456789' });
-    const auth = { header: 'authorization', prefix: 'Bearer ' };
+    const auth = { header, prefix: 'Bearer ' };
     const rig = await rigOf({ ...plain, providerEntry: { ...plain.providerEntry, auth } }, {});
     const seen = await ask(rig);
     // Sent as it is: this server takes tokens alone.
