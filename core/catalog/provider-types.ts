@@ -42,6 +42,8 @@ interface ProviderTypeFacts {
   readonly header: { readonly name: string; readonly prefix: string };
   /** The `auth.type` by which it takes credentials that are no key in a header. */
   readonly signIn?: CloudName;
+  /** The format of the table from which gateways know `signIn`; absent: all that know the type do. */
+  readonly signInFormat?: 4;
   /** Keys of `options` it knows, and the request header each becomes. */
   readonly options: Readonly<Record<string, string>>;
   /** Further keys of `options`, read by its row of gateway/upstream/seats.ts. */
@@ -156,6 +158,7 @@ const rows = {
     apis: ['GenerateContent'],
     header: { name: 'x-goog-api-key', prefix: '' },
     signIn: 'GCP',
+    signInFormat: 4,
     options: {},
     hasOwnSeats: true,
     priceVendor: 'google',

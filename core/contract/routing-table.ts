@@ -15,7 +15,7 @@ export const TABLE_FORMAT = 1;
  * The newest format this code reads. It runs ahead of `TABLE_FORMAT`: every gateway learns to read an entry before
  * any table holds one, see `neededFormat`.
  */
-export const READER_FORMAT = 3;
+export const READER_FORMAT = 4;
 
 /** How a client speaks. One folder of `gateway/dialects` each. */
 export const dialectNameSchema = z.enum(dialectNames);
@@ -177,7 +177,10 @@ export const providerEntrySchema = z.object({
   headers: z.array(
     z.object({ name: z.string().min(1), value: z.string().optional(), credential: z.string().optional() }),
   ),
-  /** Options that the type's own way upstream reads. An older gateway does not know the type either. */
+  /**
+   * Options that the type's own way upstream reads. An older gateway ignores an option that it does not know: it drops
+   * `sessionTags` silently, and callers share one session.
+   */
   settings: z.record(z.string().min(1), z.string()).optional(),
   /** Needs a reader of format 2: an older one would leave it out, and trust whom it should not. */
   tls: upstreamTlsSchema.optional(),
@@ -204,11 +207,15 @@ export type ProviderEntry = z.infer<typeof providerEntrySchema>;
 export function neededFormat({
   type,
   dialects,
+  auth,
+  settings,
   tls,
   proxy,
-}: Pick<ProviderEntry, 'type' | 'dialects' | 'tls' | 'proxy'>): 1 | 2 | 3 {
-  // An older gateway would send the key of a type that it does not know as it is.
-  const hasOwnSeats = isProviderType(type) && PROVIDER_TYPES[type].hasOwnSeats === true;
+}: Pick<ProviderEntry, 'type' | 'dialects' | 'auth' | 'settings' | 'tls' | 'proxy'>): 1 | 2 | 3 | 4 {
+  const { hasOwnSeats, signInFormat } = isProviderType(type) ? PROVIDER_TYPES[type] : {};
+  // An older gateway would send the key of a type that it does not know, or knows as one of plain keys, as it is.
+  const signsIn = settings?.identity !== undefined || auth?.header === 'Authorization';
+  if (signInFormat !== undefined && signsIn) return signInFormat;
   if (hasOwnSeats || dialects.some(isUpstreamOnly)) return 3;
   return tls === undefined && proxy === undefined ? 1 : 2;
 }

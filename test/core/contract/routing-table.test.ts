@@ -96,6 +96,17 @@ test('an entry with TLS settings or a proxy needs a reader of format 2, one of a
   expect(neededFormat({ type: 'OpenAICompatible', dialects: ['bedrock-converse'] })).toBe(3);
 });
 
+test('an entry whose type signed in with plain keys alone before needs a reader of format 4 to sign in at its cloud', () => {
+  const gemini = { type: 'Gemini', dialects: ['google-generate-content' as const] };
+  const account = { header: 'Authorization', prefix: 'Bearer ' };
+  expect(neededFormat({ ...gemini, auth: account })).toBe(4);
+  expect(neededFormat({ ...gemini, settings: { identity: 'GCP' } })).toBe(4);
+  // A plain key in the same header is written in lower case.
+  expect(neededFormat({ ...gemini, auth: { ...account, header: 'authorization' } })).toBe(3);
+  expect(neededFormat({ ...gemini, auth: { header: 'x-goog-api-key', prefix: '' } })).toBe(3);
+  expect(neededFormat({ type: 'VertexAI', dialects: ['openai-chat'], auth: account })).toBe(3);
+});
+
 test('all credentials of an entry are found, also those of its connections', () => {
   const [entry] = tableOf([{ baseUrl: 'https://api.upstream.test/v1', keys: { main: 'sk-1' } }]).providers;
   if (entry === undefined) throw new Error('there is a provider');
