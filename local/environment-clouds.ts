@@ -94,23 +94,31 @@ function readBedrock(environment: CloudEnvironment): Found | undefined {
     name,
     spec: {
       type: 'Bedrock',
-      baseURL:
+      baseURL: withoutSlash(
         environment.AWS_ENDPOINT_URL_BEDROCK_RUNTIME ?? `https://bedrock-runtime.${region}.amazonaws.com`,
+      ),
       auth: secret === undefined ? { type: 'AWS' } : {},
       options: { region },
     },
-    ...(secret !== undefined && { secret, listing: bedrockListing(environment, region, secret) }),
+    ...(secret !== undefined && { secret, ...bedrockListing(environment, region, secret) }),
     ...modelsOf(environment, 'PENSTOCK_BEDROCK_MODELS'),
   };
 }
 
-/** Of its control plane, which takes the key that models take. */
-function bedrockListing(environment: CloudEnvironment, region: string, key: string): Listing {
-  return {
-    origin: environment.AWS_ENDPOINT_URL_BEDROCK ?? `https://bedrock.${region}.amazonaws.com`,
-    headers: { authorization: `Bearer ${key}` },
-    list: listBedrockModels,
-  };
+/** Of its control plane, which takes the key that models take. The key of another server is not for AWS: then there is none. */
+function bedrockListing(
+  environment: CloudEnvironment,
+  region: string,
+  key: string,
+): Pick<CloudSetup, 'listing'> {
+  const { AWS_ENDPOINT_URL_BEDROCK: said, AWS_ENDPOINT_URL_BEDROCK_RUNTIME: ofModels } = environment;
+  if (said === undefined && ofModels !== undefined) return {};
+  const origin = withoutSlash(said ?? `https://bedrock.${region}.amazonaws.com`);
+  return { listing: { origin, headers: { authorization: `Bearer ${key}` }, list: listBedrockModels } };
+}
+
+function withoutSlash(address: string): string {
+  return address.replace(/(?<!\/)\/+$/, '');
 }
 
 function readVertex(environment: CloudEnvironment): Found | undefined {
@@ -167,7 +175,7 @@ function readAzure(environment: CloudEnvironment): Found | undefined {
     name,
     spec: {
       type: 'AzureOpenAI',
-      baseURL: baseURL.replace(/(?<!\/)\/+$/, ''),
+      baseURL: withoutSlash(baseURL),
       auth,
       ...(version === undefined ? {} : { options: { apiVersion: version } }),
     },

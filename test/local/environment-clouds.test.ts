@@ -175,6 +175,25 @@ describe('an API key of Bedrock alone', () => {
     expect(notes).toEqual(['bedrock: 4 models of bedrock-runtime.us-east-1.amazonaws.com as bedrock/…']);
   });
 
+  test('is asked at the address that is set, with a slash at its end too', async () => {
+    await using control = await startBedrockControl(listed);
+    const { models } = await found(`${control.url}/`);
+    expect(models).toHaveLength(4);
+  });
+
+  test('is not asked with the key of another server', async () => {
+    const { models, notes, specs } = await foundIn({
+      AWS_REGION: 'us-east-1',
+      AWS_BEARER_TOKEN_BEDROCK: key,
+      AWS_ENDPOINT_URL_BEDROCK_RUNTIME: 'https://bedrock.example/',
+    });
+    expect([models, specs, notes]).toEqual([
+      [],
+      [],
+      ['bedrock is not served yet: name its models in PENSTOCK_BEDROCK_MODELS.'],
+    ]);
+  });
+
   test('is not asked for models if they are named', async () => {
     const { models } = await found('http://127.0.0.1:9', { PENSTOCK_BEDROCK_MODELS: 'amazon.nova-pro-v1:0' });
     expect(models).toEqual(['bedrock/amazon.nova-pro-v1:0']);
