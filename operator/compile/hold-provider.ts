@@ -164,7 +164,7 @@ export function holdProvider(
           // Fewer are those that it said itself, for all of its models.
           ...(entry.dialects.length === PROVIDER_TYPES[type].apis?.length
             ? apisOfModels(type, placeOf(endpoint, entry.settings))
-            : {}),
+            : { apisOf: undefined }),
         }
       : {};
   return {

@@ -81,6 +81,21 @@ test('the form that stays is that of the table in use, also if only a Secret has
   expect(table.credentials.map(({ value }) => value)).toEqual(['sk-new']);
 });
 
+test('a form that names its APIs serves by these, also if the present form leaves them to the models', () => {
+  const baseURL = 'https://bedrock-runtime.us-east-1.amazonaws.com';
+  const ofBedrock = (spec: object, generation: number): Snapshot =>
+    snapshot({
+      providers: [provider({ type: 'Bedrock', baseURL, ...spec }, { uid: 'p', generation })],
+      // By its name: Messages alone.
+      modelRoutes: [route({ targets: [target({ upstreamModel: 'anthropic.claude-sonnet-5' })] })],
+      secrets: [secret({ annotations: { 'penstock.dev/allowed-hosts': new URL(baseURL).host } })],
+    });
+  const run = startTerm();
+  const { routes } = run(ofBedrock({ apis: ['ChatCompletions'] }, 1)).table;
+  expect(routes.map(({ targets }) => targets[0]?.dialects)).toEqual([['openai-chat']]);
+  expect(run(ofBedrock(keyOfSecret('gone'), 2)).table.routes).toEqual(routes);
+});
+
 describe('the last good form stays if', () => {
   test.each<[string, 'Provider' | 'ModelRoute', string, ...Change[]]>([
     ['a field is unknown', 'Provider', 'Invalid', editProvider(BAD)],
