@@ -343,7 +343,7 @@ function limitsOf({ limits, auth }: ProviderSpec) {
 }
 
 /**
- * By its header the gateway knows a key that is exchanged for tokens, where its type takes keys in another one. A plain key in the same one has it
+ * By its header the operator knows a key that is exchanged for tokens, where its type takes keys in another one. A plain key in the same one has it
  * in lower case.
  */
 function authOf({ type, auth }: ProviderSpec): NonNullable<ProviderEntry['auth']> {
