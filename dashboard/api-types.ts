@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'cluster_unreachable'
   | 'ledger_unreachable'
   | 'no_ledger'
+  | 'ledger_older'
   | 'issuer_unreachable'
   | 'internal';
 

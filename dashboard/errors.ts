@@ -56,5 +56,11 @@ export const noLedger = (): DashboardError =>
     'no_ledger',
     'Models, plans, spend and requests need the ledger, and this installation has none. Set ledger.enabled in the chart.',
   );
+export const olderLedger = (): DashboardError =>
+  new DashboardError(
+    503,
+    'ledger_older',
+    'The ledger is of an older release and does not add up owners. Update the ledger to the release of the dashboard.',
+  );
 export const ledgerAway = (message: string): DashboardError =>
   new DashboardError(503, 'ledger_unreachable', message, { 'retry-after': '2' });

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { OwnersAnswer } from '../api-types.ts';
 import { ClusterRefusal } from '../cluster.ts';
 import { type Door, sessionOf } from '../door.ts';
-import { badParameter } from '../errors.ts';
+import { badParameter, olderLedger } from '../errors.ts';
 import { isNamespace } from '../guard/kube-paths.ts';
 import type { KeyLists } from '../rows/key-lists.ts';
 import { type KeySum, ownersOf } from '../rows/owners-of.ts';
@@ -50,6 +50,7 @@ export function addOwnersRoute(api: FastifyInstance, door: Door, keyLists: KeyLi
         search: `?${search}`,
         token: session.token,
       });
+      if (status === 404) throw olderLedger();
       if (status !== 200) return reply.status(status).type('application/json').send(text);
       const answer: z.infer<typeof usesSchema> = usesSchema.parse(JSON.parse(text));
       for (const [apiKey, requests, input, output, costUsd] of answer.rows)
