@@ -39,6 +39,8 @@ export function pagesChoices(): string {
     '  readonly cloud: string;',
     '  readonly member: string;',
     '  readonly fields: readonly string[];',
+    '  /** Of fields that have few values. */',
+    '  readonly choices: { readonly [Field in string]?: readonly string[] };',
     '  /** What a Secret holds; without one, the workload identity of the gateway signs in. */',
     '  readonly credentials: string;',
     '  readonly requiredWithKeys: readonly string[];',
@@ -75,12 +77,13 @@ export function pagesChoices(): string {
 function signInLines(type: keyof typeof PROVIDER_TYPES): readonly string[] {
   const { signIn: cloud } = PROVIDER_TYPES[type];
   if (cloud === undefined) return [];
-  const { member, settings, credentials, requiredWithKeys } = CLOUDS[cloud];
+  const { member, settings, choices, credentials, requiredWithKeys } = CLOUDS[cloud];
   return [
     `  ${type}: {`,
     `    cloud: '${cloud}',`,
     `    member: '${member}',`,
     `    fields: [${quoted(Object.keys(settings))}],`,
+    `    choices: {${Object.entries(choices).map(([name, values]) => ` ${name}: [${quoted(values)}]`)}${Object.keys(choices).length === 0 ? '' : ' '}},`,
     `    credentials: '${credentials}',`,
     `    requiredWithKeys: [${quoted(requiredWithKeys)}],`,
     '  },',

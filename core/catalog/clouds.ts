@@ -8,6 +8,8 @@ interface CloudFacts {
   readonly member: 'aws' | 'gcp' | 'azure';
   /** Fields of that member, and what the settings of a routing table call them. */
   readonly settings: Readonly<Record<string, string>>;
+  /** Of those fields that have few values. */
+  readonly choices: Readonly<Record<string, readonly string[]>>;
   /** What a Secret holds in place of a key, in the words of a form. */
   readonly credentials: string;
   /** Fields that such credentials need. */
@@ -22,6 +24,7 @@ export const CLOUDS: Readonly<Record<CloudName, CloudFacts>> = {
   AWS: {
     member: 'aws',
     settings: { roleARN: 'roleArn', externalID: 'externalId', sessionTags: 'sessionTags' },
+    choices: { sessionTags: ['Namespace', 'ApiKey'] },
     credentials: 'AWS credentials file with one profile',
     requiredWithKeys: [],
     role: 'roleARN',
@@ -31,6 +34,7 @@ export const CLOUDS: Readonly<Record<CloudName, CloudFacts>> = {
   GCP: {
     member: 'gcp',
     settings: { serviceAccount: 'impersonate' },
+    choices: {},
     credentials: 'JSON key of a service account',
     requiredWithKeys: [],
     role: 'serviceAccount',
@@ -39,6 +43,7 @@ export const CLOUDS: Readonly<Record<CloudName, CloudFacts>> = {
   Azure: {
     member: 'azure',
     settings: { tenantID: 'tenantId', clientID: 'clientId', scope: 'scope' },
+    choices: {},
     credentials: 'Client secret, or certificate and private key in PEM',
     requiredWithKeys: ['tenantID', 'clientID'],
     role: 'clientID',

@@ -92,16 +92,20 @@ function IdentityFields(props: ProviderFieldsProps & { readonly signIn: SignIn }
   return (
     <>
       <div class="pair">
-        {signIn.fields.map((name) => (
-          <TextField
-            key={name}
-            label={name}
-            placeholder="None"
-            value={form.identity[name] ?? ''}
-            problem={problemAt(problems, `${at}.${name}`) ?? problems[at]}
-            onInput={(value) => onInput({ identity: { ...form.identity, [name]: value } })}
-          />
-        ))}
+        {signIn.fields.map((name) => {
+          const field = {
+            label: name,
+            value: form.identity[name] ?? '',
+            problem: problemAt(problems, `${at}.${name}`) ?? problems[at],
+            onInput: (value: string) => onInput({ identity: { ...form.identity, [name]: value } }),
+          };
+          const values = signIn.choices[name];
+          return values === undefined ? (
+            <TextField key={name} placeholder="None" {...field} />
+          ) : (
+            <SelectField key={name} options={optionsOf(values)} {...field} />
+          );
+        })}
       </div>
       <TextArea
         label="Credentials"
@@ -113,6 +117,11 @@ function IdentityFields(props: ProviderFieldsProps & { readonly signIn: SignIn }
     </>
   );
 }
+
+const optionsOf = (values: readonly string[]) => [
+  { value: '', label: 'None' },
+  ...values.map((value) => ({ value, label: value })),
+];
 
 function KeyField(props: ProviderFieldsProps & { readonly isRequired: boolean }) {
   const { form, isRequired } = props;

@@ -27,6 +27,8 @@ export interface SignIn {
   readonly cloud: string;
   readonly member: string;
   readonly fields: readonly string[];
+  /** Of fields that have few values. */
+  readonly choices: { readonly [Field in string]?: readonly string[] };
   /** What a Secret holds; without one, the workload identity of the gateway signs in. */
   readonly credentials: string;
   readonly requiredWithKeys: readonly string[];
@@ -37,6 +39,7 @@ export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {
     cloud: 'Azure',
     member: 'azure',
     fields: ['tenantID', 'clientID', 'scope'],
+    choices: {},
     credentials: 'Client secret, or certificate and private key in PEM',
     requiredWithKeys: ['tenantID', 'clientID'],
   },
@@ -44,6 +47,7 @@ export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {
     cloud: 'AWS',
     member: 'aws',
     fields: ['roleARN', 'externalID', 'sessionTags'],
+    choices: { sessionTags: ['Namespace', 'ApiKey'] },
     credentials: 'AWS credentials file with one profile',
     requiredWithKeys: [],
   },
@@ -51,6 +55,7 @@ export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {
     cloud: 'GCP',
     member: 'gcp',
     fields: ['serviceAccount'],
+    choices: {},
     credentials: 'JSON key of a service account',
     requiredWithKeys: [],
   },
@@ -58,6 +63,7 @@ export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {
     cloud: 'GCP',
     member: 'gcp',
     fields: ['serviceAccount'],
+    choices: {},
     credentials: 'JSON key of a service account',
     requiredWithKeys: [],
   },

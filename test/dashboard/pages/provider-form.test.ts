@@ -50,7 +50,7 @@ test.each(typesThat())('the operator accepts what the form accepts for %s', (typ
 
 describe.each(Object.entries(SIGN_INS))(
   'an identity of the cloud of %s',
-  (type, { cloud, member, fields, requiredWithKeys }) => {
+  (type, { cloud, member, fields, choices, requiredWithKeys }) => {
     const values = {
       roleARN: 'arn:aws:iam::123456789012:role/models',
       externalID: 'team-a',
@@ -87,6 +87,14 @@ describe.each(Object.entries(SIGN_INS))(
         hasIdentity: true,
         identity: one.identity,
       });
+    });
+
+    test('the operator accepts each value that is offered', () => {
+      for (const [name, values = []] of Object.entries(choices))
+        for (const value of values) {
+          const { provider } = buildProviderObjects({ ...given, identity: { ...identity, [name]: value } });
+          expect(parseProvider(provider), value).toMatchObject({ ok: true });
+        }
     });
 
     test('credentials with missing fields are refused', () => {

@@ -39,6 +39,7 @@ test('through a role, without a Secret: the pod signs in by itself', async () =>
   const sent = createdBy(page);
   await fillProvider(page, 'Bedrock', 'https://bedrock-runtime.eu-central-1.amazonaws.com');
   await page.getByLabel('roleARN').fill('arn:aws:iam::123456789012:role/models');
+  await page.getByLabel('sessionTags').selectOption('ApiKey');
   expect(await page.getByLabel('Key', { exact: true }).count()).toBe(0);
   expect(await findBarriers(page)).toEqual([]);
   await page.getByRole('button', { name: 'View as YAML' }).click();
@@ -50,7 +51,7 @@ test('through a role, without a Secret: the pod signs in by itself', async () =>
   await until(async () => sent.has('ModelRoute'));
   expect(sent.get('Provider')?.spec?.auth).toEqual({
     type: 'AWS',
-    aws: { roleARN: 'arn:aws:iam::123456789012:role/models' },
+    aws: { roleARN: 'arn:aws:iam::123456789012:role/models', sessionTags: 'ApiKey' },
   });
   expect(parseProvider(sent.get('Provider'))).toMatchObject({ ok: true });
   expect(sent.has('Secret')).toBe(false);
