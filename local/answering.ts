@@ -1,4 +1,5 @@
-// Does a model answer? Its Providers are asked for their lists of models, as *Test connection* does: no tokens are paid for.
+// Does a model answer? Its Providers are asked for their lists of models, as *Test connection* does: no tokens are paid for. Providers that
+// list none, such as those of clouds, count as soon as they accept a connection: their sign-in is not tested.
 
 import type { Clock } from '../core/clock.ts';
 import { checkConnection } from '../gateway/check/check-connection.ts';
