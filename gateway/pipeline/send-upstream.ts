@@ -47,7 +47,7 @@ export function credentialOf(
   { target: { provider }, endpoint }: Candidate,
 ): Credential {
   const credential = credentials.of(provider, endpoint);
-  return credential.forCaller ? credential.forCaller(caller) : credential;
+  return 'forCaller' in credential ? credential.forCaller(caller) : credential;
 }
 
 type SendingParts = Pick<PipelineParts, 'clock' | 'pools' | 'credentials' | 'defaults' | 'play' | 'seats'>;

@@ -2,60 +2,43 @@
 // have it renewed before its end. What nobody uses ends by itself.
 
 import type { Caller } from '../request/caller.ts';
-import type { CallerSessions, Credential, ExchangeCredential, HeaderReader, Lease } from './credential.ts';
+import type { CallerSessions, Credential, CredentialPerCaller, ExchangeCredential } from './credential.ts';
 import { ExchangeError, exchangeInWords, SessionError } from './identity/exchange-error.ts';
 import type { RenewedCredential } from './renewed-credential.ts';
 
 /** Of one key of a Provider; beyond it the oldest is forgotten, and exchanged again when its caller comes back. */
 const sessionsMax = 10_000;
 
-export class CallerCredentials implements Credential {
-  private readonly own: RenewedCredential;
-  private readonly sessions: CallerSessions;
-  private readonly open: (exchange: ExchangeCredential) => RenewedCredential;
-  private readonly nowMs: () => number;
+interface Parts {
+  /** Of the Provider itself: it is exchanged when a table names it, and proves that sessions can be had. */
+  readonly own: RenewedCredential;
+  readonly sessions: CallerSessions;
+  readonly open: (exchange: ExchangeCredential) => RenewedCredential;
+  /** No request waits for it. */
+  readonly renewAhead: (session: RenewedCredential) => void;
+  readonly nowMs: () => number;
+}
+
+export class CallerCredentials implements CredentialPerCaller {
+  private readonly parts: Parts;
   private readonly byName = new Map<string, RenewedCredential>();
 
-  /** @param own Of the Provider itself: it is exchanged when a table names it, and proves that sessions can be had. */
-  constructor(
-    own: RenewedCredential,
-    sessions: CallerSessions,
-    open: (exchange: ExchangeCredential) => RenewedCredential,
-    nowMs: () => number,
-  ) {
-    this.own = own;
-    this.sessions = sessions;
-    this.open = open;
-    this.nowMs = nowMs;
-  }
-
-  get lease(): Lease | undefined {
-    return this.own.lease;
-  }
-
-  renew(): Promise<Lease> {
-    return this.own.renew();
-  }
-
-  refuse(lease: Lease, status: number, header: HeaderReader): Lease | Promise<Lease> | undefined {
-    return this.own.refuse(lease, status, header);
+  constructor(parts: Parts) {
+    this.parts = parts;
   }
 
   forCaller(caller: Caller): Credential {
-    const name = this.sessions.nameOf(caller);
-    if (name === undefined) return this.own;
+    const { sessions, own, nowMs, renewAhead } = this.parts;
+    const name = sessions.nameOf(caller);
+    if (name === undefined) return own;
     const session = this.byName.get(name) ?? this.begin(name, caller);
-    if (session.lease && session.renewAtMs <= this.nowMs()) {
-      session.renew().catch(() => {
-        // What there is serves to its end; the request that finds it ended learns why.
-      });
-    }
+    if (session.lease && session.renewAtMs <= nowMs()) renewAhead(session);
     return session;
   }
 
   private begin(name: string, caller: Caller): RenewedCredential {
-    const exchange = this.sessions.exchangeFor(caller);
-    const session = this.open(() => exchange().catch(failSession));
+    const exchange = this.parts.sessions.exchangeFor(caller);
+    const session = this.parts.open(() => exchange().catch(failSession));
     const [oldest] = this.byName.keys();
     if (this.byName.size >= sessionsMax && oldest !== undefined) this.byName.delete(oldest);
     this.byName.set(name, session);

@@ -22,8 +22,11 @@ export interface Credential {
    * Absent: what is refused cannot be renewed here.
    */
   refuse?(lease: Lease, status: number, header: HeaderReader): Lease | Promise<Lease> | undefined;
-  /** What requests of the caller are signed in with. Absent: this, for all callers. */
-  forCaller?(caller: Caller): Credential;
+}
+
+/** Where the upstream is to know callers apart. */
+export interface CredentialPerCaller {
+  forCaller(caller: Caller): Credential;
 }
 
 /** @param name In lower case. */
@@ -46,7 +49,7 @@ export type CredentialFor = (
   provider: ProviderView,
   endpoint: KeyedEndpoint,
   means: CredentialMeans,
-) => Credential;
+) => Credential | CredentialPerCaller;
 
 /** What provider types get credentials with. */
 export interface CredentialMeans {
@@ -62,7 +65,7 @@ export interface CredentialMeans {
     exchange: ExchangeCredential,
     judge?: JudgeRefusal,
     sessions?: CallerSessions,
-  ): Credential;
+  ): Credential | CredentialPerCaller;
 }
 
 export interface TokenPools {

@@ -9,6 +9,7 @@ import type {
   CallerSessions,
   Credential,
   CredentialMeans,
+  CredentialPerCaller,
   ExchangeCredential,
   JudgeRefusal,
   TokenPools,
@@ -30,7 +31,7 @@ interface Kept {
   readonly key: string | undefined;
   readonly credential: RenewedCredential;
   /** What requests get. */
-  readonly given: Credential;
+  readonly given: Credential | CredentialPerCaller;
   /** As it was reported last. */
   said: string;
 }
@@ -47,7 +48,7 @@ export class Credentials implements CredentialMeans {
   readonly nowMs = (): number => this.parts.clock.wallMs();
   private readonly parts: Parts;
   /** Kept as long as the table view they belong to. */
-  private readonly byEndpoint = new WeakMap<KeyedEndpoint, Credential>();
+  private readonly byEndpoint = new WeakMap<KeyedEndpoint, Credential | CredentialPerCaller>();
   private kept = new Map<string, Kept>();
   private lanes = 0;
   private changes = 0;
@@ -59,7 +60,7 @@ export class Credentials implements CredentialMeans {
     this.environment = parts.environment;
   }
 
-  of(provider: ProviderView, endpoint: KeyedEndpoint): Credential {
+  of(provider: ProviderView, endpoint: KeyedEndpoint): Credential | CredentialPerCaller {
     const known = this.byEndpoint.get(endpoint);
     if (known) return known;
     const credential = seatsOf(this.parts.seats, provider).credentialFor(provider, endpoint, this);
@@ -73,7 +74,7 @@ export class Credentials implements CredentialMeans {
     exchange: ExchangeCredential,
     judge?: JudgeRefusal,
     sessions?: CallerSessions,
-  ): Credential {
+  ): Credential | CredentialPerCaller {
     const id = idOf(provider, endpoint);
     const known = this.kept.get(id);
     if (known) return known.given;
@@ -87,7 +88,14 @@ export class Credentials implements CredentialMeans {
       judge,
     );
     const open = (of: ExchangeCredential) => new RenewedCredential(of, this.nowMs, judge);
-    const given = sessions ? new CallerCredentials(credential, sessions, open, this.nowMs) : credential;
+    const renewAhead = (session: RenewedCredential): void => {
+      // Else a later call of its caller begins it.
+      if (this.lanes < lanesMax) this.begin(session);
+    };
+    const { nowMs } = this;
+    const given = sessions
+      ? new CallerCredentials({ own: credential, sessions, open, renewAhead, nowMs })
+      : credential;
     const kept: Kept = { provider: provider.entry.id, key: endpoint.key?.name, credential, given, said: '' };
     this.kept.set(id, kept);
     return given;

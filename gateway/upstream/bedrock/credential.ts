@@ -8,7 +8,7 @@ import { Secret } from '../../table/secret.ts';
 import { type CredentialFor, type Given, type Lease, staticKey } from '../credential.ts';
 import type { HostClocks } from '../identity/host-clocks.ts';
 import type { Sign } from '../sign.ts';
-import { takeCredentials } from './identity.ts';
+import { takingOf } from './identity.ts';
 import { judgeRefusal } from './refusal.ts';
 import { type SessionTags, taggingOf } from './session-tags.ts';
 import { signerFor } from './sign.ts';
@@ -32,11 +32,12 @@ export const bedrockCredential: CredentialFor = (provider, endpoint, means) => {
       judge(status, header) === 'time' ? lease : undefined;
     return { lease, renew: () => Promise.resolve(lease), refuse };
   }
+  const tagging = taggingOf(provider);
+  const take = takingOf(means, provider, keys, region, tagging !== undefined);
   const exchangeWith = (tags: SessionTags) => async (): Promise<Given> => {
-    const { credentials, ...more } = await takeCredentials(means, provider, keys, region, tags);
+    const { credentials, ...more } = await take(tags);
     return { ...signedWith(credentials), ...more };
   };
-  const tagging = taggingOf(provider);
   const sessions = tagging && {
     nameOf: tagging.nameOf,
     exchangeFor: (caller: Caller) => exchangeWith(tagging.tagsOf(caller)),

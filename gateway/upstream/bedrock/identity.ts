@@ -4,36 +4,61 @@
 import { hash } from 'node:crypto';
 import { type AwsCredentials, areAwsCredentials } from '../../../core/contract/aws-credentials.ts';
 import type { ProviderView } from '../../table/view.ts';
-import type { CredentialMeans } from '../credential.ts';
+import type { CredentialMeans, Given, Lease } from '../credential.ts';
 import { ExchangeError } from '../identity/exchange-error.ts';
 import { readProjected } from '../identity/projected-file.ts';
+import { RenewedCredential } from '../renewed-credential.ts';
 import { askContainerAgent } from './container.ts';
 import type { SessionTags } from './session-tags.ts';
+import { signerFor } from './sign.ts';
 import { assumeRole, assumeWithToken, type Sts } from './sts.ts';
 import type { Temporary } from './temporary.ts';
+
+/** @throws {ExchangeError} */
+type TakeCredentials = (tags: SessionTags) => Promise<Temporary>;
 
 /**
  * @param keys Of the Provider; undefined: the pod's.
  * @param region Of its host; empty: unknown.
- * @param tags Of the session of the role.
+ * @param isShared Many sessions of the role are taken: what they are asked for with is kept.
  */
-export async function takeCredentials(
+export function takingOf(
   means: CredentialMeans,
   provider: ProviderView,
   keys: AwsCredentials | undefined,
   region: string,
-  tags: SessionTags,
-): Promise<Temporary> {
+  isShared: boolean,
+): TakeCredentials {
   const sessionName = sessionNameOf(provider.entry.id);
   // The pod's role is of the partition that the pod runs in.
   const stsRegion = keys ? region : (means.environment.AWS_REGION ?? region);
-  const own = keys
-    ? { credentials: keys, lifetimeMs: Number.POSITIVE_INFINITY }
-    : await podCredentials(means, provider, sessionName, stsRegion);
-  const { roleArn, externalId } = provider.entry.settings ?? {};
-  if (roleArn === undefined) return own;
-  const sts = stsOf(means, provider, stsRegion);
-  return assumeRole(sts, { arn: roleArn, sessionName, externalId, tags }, own.credentials);
+  const takeOwn = async (): Promise<Temporary> =>
+    keys
+      ? { credentials: keys, lifetimeMs: Number.POSITIVE_INFINITY }
+      : podCredentials(means, provider, sessionName, stsRegion);
+  const { roleArn: arn, externalId } = provider.entry.settings ?? {};
+  if (arn === undefined) return takeOwn;
+  const signToSts = async (): Promise<Given> => {
+    const { credentials, lifetimeMs } = await takeOwn();
+    return { headers: [], lifetimeMs, sign: signerFor(credentials, { region: stsRegion, service: 'sts' }) };
+  };
+  const assume = (tags: SessionTags, { sign }: Pick<Lease, 'sign'>): Promise<Temporary> =>
+    assumeRole(stsOf(means, provider, stsRegion), { arn, sessionName, externalId, tags }, sign);
+  if (!isShared) return async (tags) => assume(tags, await signToSts());
+  const own = new RenewedCredential(signToSts, means.nowMs);
+  return async (tags) => {
+    const { lease } = own;
+    if (lease === undefined || means.nowMs() >= lease.endsAtMs) return assume(tags, await own.renew());
+    try {
+      return await assume(tags, lease);
+    } catch (error) {
+      // The pod's credentials may have been revoked; where a role refuses the tags, they are taken again ever more rarely.
+      const isRefusal = error instanceof ExchangeError && error.isRefusal;
+      const next = isRefusal ? own.refuse(lease, 401, () => undefined) : undefined;
+      if (next === undefined) throw error;
+      return assume(tags, await next);
+    }
+  };
 }
 
 /** In the order in which the libraries of AWS look for them. */
@@ -82,7 +107,7 @@ function stsOf(means: CredentialMeans, provider: ProviderView, region: string): 
     throw new ExchangeError('The region of the token service is unknown. Set options.region.', true);
   const url = new URL(said ?? `https://sts.${region}.${suffixOf(region)}/`);
   const pool = said === undefined ? pools.tokenPool(provider, url.origin) : pools.platformPool(url.origin);
-  return { pool, url, region, clocks, nowMs };
+  return { pool, url, clocks, nowMs };
 }
 
 /** Of each partition: https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html */

@@ -2,20 +2,18 @@
 // https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
 
 import type { Pool } from 'undici';
-import type { AwsCredentials } from '../../../core/contract/aws-credentials.ts';
 import { askService, type ServiceAnswer } from '../identity/ask-service.ts';
 import { ExchangeError } from '../identity/exchange-error.ts';
 import type { HostClocks } from '../identity/host-clocks.ts';
 import { type RefusalWords, refused } from '../identity/refusals.ts';
+import type { Sign } from '../sign.ts';
 import type { SessionTags } from './session-tags.ts';
-import { signerFor } from './sign.ts';
 import { roleRefusals, tokenRefusals } from './sts-refusals.ts';
 import { type Temporary, temporaryOf } from './temporary.ts';
 
 export interface Sts {
   readonly pool: Pool;
   readonly url: URL;
-  readonly region: string;
   readonly clocks: HostClocks;
   readonly nowMs: () => number;
 }
@@ -50,11 +48,11 @@ export async function assumeWithToken(
 export async function assumeRole(
   sts: Sts,
   { arn, sessionName, externalId, tags }: TaggedRole,
-  credentials: AwsCredentials,
+  sign: Sign | undefined,
 ): Promise<Temporary> {
   const id = externalId === undefined ? {} : { ExternalId: externalId };
   const form = formOf('AssumeRole', arn, sessionName, { ...id, ...membersOf(tags) });
-  const ask = (): Promise<ServiceAnswer> => post(sts, form, credentials);
+  const ask = (): Promise<ServiceAnswer> => post(sts, form, sign);
   const answer = await ask();
   const isLearnt =
     answer.status === 403 &&
@@ -81,13 +79,8 @@ function formOf(
   return new URLSearchParams({ ...named, ...more }).toString();
 }
 
-function post(
-  { pool, url, region, clocks, nowMs }: Sts,
-  body: string,
-  credentials?: AwsCredentials,
-): Promise<ServiceAnswer> {
+function post({ pool, url, clocks, nowMs }: Sts, body: string, sign?: Sign): Promise<ServiceAnswer> {
   const plain = ['content-type', 'application/x-www-form-urlencoded; charset=utf-8'];
-  const sign = credentials && signerFor(credentials, { region, service: 'sts' });
   const request = { method: 'POST', host: url.host, path: '/', query: '', headers: plain } as const;
   const signed = sign?.(request, [Buffer.from(body)], nowMs() + clocks.offsetMs(url.host)) ?? [];
   const headers = [...plain, ...signed];

@@ -443,6 +443,8 @@ describe('session tags', () => {
       for (const id of callers) expect((await askAs(rig, id)).status).toBe(200);
     expect(tagsSeen()).toEqual([...tags, ...tags]);
     expect(assumed()).toBe(sessions);
+    // The pod's own credentials are taken once for all of them.
+    expect(tokens.asked).toHaveLength(sessions + 1);
     rig.offer({ hints: [] });
     for (const id of callers) expect((await askAs(rig, id)).status).toBe(200);
     expect(assumed()).toBe(sessions);

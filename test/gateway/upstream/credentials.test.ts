@@ -6,9 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { exchangeResponseSchema } from '../../../core/contract/exchange.ts';
 import { judgeAnswers, parseAddressRules } from '../../../core/egress/address-rules.ts';
+import type { Caller } from '../../../gateway/request/caller.ts';
 import { Secret } from '../../../gateway/table/secret.ts';
 import { buildTableView, type TableView } from '../../../gateway/table/view.ts';
-import type { Given, Lease } from '../../../gateway/upstream/credential.ts';
+import type { Credential, Given, Lease } from '../../../gateway/upstream/credential.ts';
 import { Credentials } from '../../../gateway/upstream/credentials.ts';
 import { askService } from '../../../gateway/upstream/identity/ask-service.ts';
 import { ExchangeError } from '../../../gateway/upstream/identity/exchange-error.ts';
@@ -16,7 +17,7 @@ import { HostClocks } from '../../../gateway/upstream/identity/host-clocks.ts';
 import { UpstreamPools } from '../../../gateway/upstream/pools.ts';
 import { bearer, RenewedCredential } from '../../../gateway/upstream/renewed-credential.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
-import { tableOf } from '../rig.ts';
+import { keyEntry, tableOf } from '../rig.ts';
 import { cloudType, rowWith } from './imaginary-cloud.ts';
 
 const second = 1_000;
@@ -35,7 +36,7 @@ function viewOf(keys: number): TableView {
 }
 
 /** A gateway without requests: its credentials alone. */
-function scene(lifetimeMs = hour, keys = 1) {
+function scene(lifetimeMs = hour, keys = 1, isPerCaller = false) {
   const clock = makeFakeClock();
   const service = {
     asked: 0,
@@ -53,8 +54,12 @@ function scene(lifetimeMs = hour, keys = 1) {
     if (service.failure) throw service.failure;
     return bearer(token, service.lifetimeMs, 'gateway@cloud.example');
   };
+  const sessions = isPerCaller
+    ? { nameOf: ({ key }: Caller) => key.id, exchangeFor: () => exchange }
+    : undefined;
   const seats = rowWith({
-    credentialFor: (provider, endpoint, means) => means.renewed(provider, endpoint, exchange),
+    credentialFor: (provider, endpoint, means) =>
+      means.renewed(provider, endpoint, exchange, undefined, sessions),
   });
   const noPool = (): never => {
     throw new Error('no connection is needed');
@@ -66,13 +71,16 @@ function scene(lifetimeMs = hour, keys = 1) {
   const [endpoint] = provider?.endpoints ?? [];
   if (!provider || !endpoint) throw new Error('the table has a provider with a key');
   credentials.adopt(view);
+  const given = credentials.of(provider, endpoint);
+  const credentialOf = (id: string): Credential =>
+    'forCaller' in given ? given.forCaller({ key: keyEntry(id, id), namespace: 'team' }) : given;
   /** What began at this moment comes to its end. */
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };
   return {
-    ...{ clock, service, credentials, settle },
-    credential: credentials.of(provider, endpoint),
+    ...{ clock, service, credentials, settle, credentialOf },
+    credential: credentialOf('team/app'),
     pass: async (ms: number, stepMs: number, look?: () => void): Promise<void> => {
       for (let passed = 0; passed < ms; passed += stepMs) {
         clock.advance(stepMs);
@@ -107,6 +115,21 @@ describe('a credential that is exchanged', () => {
     const { service, credentials, settle } = scene(hour, 50);
     for (let turn = 0; turn < 10; turn += 1) await settle();
     expect([service.asked, service.runningMax, credentials.report().length]).toEqual([50, 8, 50]);
+  });
+
+  test('is renewed at most eight at a time, if many callers have sessions of their own', async () => {
+    const { clock, service, credentialOf, settle } = scene(hour, 1, true);
+    const callers = Array.from({ length: 20 }, (_, at) => `team/app-${at}`);
+    await Promise.all(callers.map((id) => credentialOf(id).renew()));
+    await settle();
+    service.runningMax = 0;
+    clock.advance(55 * minute);
+    for (let round = 0; round < 4; round += 1) {
+      for (const id of callers) expect(credentialOf(id).lease).toBeDefined();
+      await settle();
+    }
+    // The Provider's own twice, and each session twice.
+    expect([service.asked, service.runningMax]).toEqual([42, 8]);
   });
 
   test('is renewed before its end, also without requests', async () => {

@@ -2,7 +2,7 @@
 
 import { Secret } from '../../../table/secret.ts';
 import type { KeyedEndpoint, ProviderView } from '../../../table/view.ts';
-import type { Credential, CredentialMeans, Given } from '../../credential.ts';
+import type { CredentialFor, CredentialMeans, Given } from '../../credential.ts';
 import { bearer } from '../../renewed-credential.ts';
 import { askService } from '../ask-service.ts';
 import { ExchangeError } from '../exchange-error.ts';
@@ -16,7 +16,7 @@ export function entraCredential(
   provider: ProviderView,
   endpoint: KeyedEndpoint,
   means: CredentialMeans,
-): Credential | undefined {
+): ReturnType<CredentialFor> | undefined {
   const { identity, tenantId } = provider.entry.settings ?? {};
   const isOfApp = endpoint.key !== undefined && tenantId !== undefined;
   if (!isOfApp && identity !== 'Azure') return undefined;
