@@ -301,8 +301,8 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'a namespace learns what its own keys cost, and no others',
     file: 'ledger/store/spend-queries.ts',
-    from: 'if (namespace !== undefined) {',
-    to: "if (namespace === '') {",
+    from: 'if (namespace !== undefined) conditions.push(isOfNamespace(',
+    to: "if (namespace === '') conditions.push(isOfNamespace(",
     tests: [...store, ...readApi],
   },
   {
