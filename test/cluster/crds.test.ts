@@ -390,7 +390,7 @@ describe('kubectl', () => {
     [
       'akey',
       apiKey({ owner: { name: 'Jo' } }),
-      ['NAME', 'STATE', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
+      ['NAME', 'STATE', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE', 'MESSAGE'],
       /^bot\s+Pending\s+Unknown\s+Jo\s/,
     ],
     [

@@ -193,7 +193,7 @@ const cases: readonly Case[] = [
     reason: 'SecretNotFound',
     mayStillCome: true,
     words:
-      /spec\.auth\.keys\[main\] names Secret bare, which does not exist in namespace team-a; create it there, with the value under its key main/,
+      /spec\.auth\.keys\[main\] names Secret bare, which does not exist in namespace team-a; create it there with the value under its key main/,
     repair: () => installation.apply(credentialSecret('team-a', 'bare', simulator.url, 'sk-two')),
   },
   {
@@ -216,7 +216,7 @@ const cases: readonly Case[] = [
     },
     condition: 'Accepted',
     reason: 'DigestConflict',
-    words: /already belongs to another ApiKey.*make a new key for this ApiKey/s,
+    words: /already belongs to another ApiKey.*import the SHA-256 of another key/s,
     repair: patched({ spec: { imports: null } }),
   },
   {

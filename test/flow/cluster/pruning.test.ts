@@ -26,7 +26,7 @@ const installation = useInstallation({
 type Plural = 'providers' | 'modelroutes';
 type Propagation = 'Foreground' | 'Background';
 const refusal =
-  /is used by 1 ModelRoute\. Remove it from spec\.targets there first, or allow this: kubectl annotate/;
+  /is used by 1 ModelRoute\. Remove it from spec\.targets of these ModelRoutes first, or allow this: kubectl annotate/;
 
 const pathOf = (plural: Plural, name: string) =>
   `/apis/penstock.dev/v1alpha1/namespaces/team-a/${plural}/${name}`;

@@ -83,7 +83,9 @@ test('a key that its tenant deleted is 401, though another tenant has imported i
   await remove('bot');
   await isRefused();
   await until(async () => (await acceptedOfThief()).includes('belonged to an ApiKey of another namespace'));
-  expect(await acceptedOfThief()).toContain('this namespace can never use it; make a new key');
+  expect(await acceptedOfThief()).toContain(
+    'this namespace cannot use it until a year after its end; import the SHA-256',
+  );
   await settle('one');
   expect((await ask()).status).toBe(401);
 }, 60_000);

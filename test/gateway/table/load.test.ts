@@ -55,7 +55,7 @@ test.each([
   ['of a list that is none', { keys: {} }, 'table field keys'],
   ['of a list that is missing', { credentials: undefined }, 'table field credentials'],
   ['of a reference', { providers: [] }, 'uses the provider platform/p0, which is not in the table'],
-  ['of an age to come', { minReader: 4, keys: 7 }, 'needs a reader of format 4'],
+  ['of an age to come', { minReader: 5, keys: 7 }, 'needs a reader of format 5'],
 ])('a fault %s is reported as of the whole table', async (_, differing, words) => {
   await expect(loadTable(JSON.stringify({ ...table, ...differing }))).rejects.toThrow(words);
 });
