@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { exists } from '../support/fetched-program.ts';
+import { exists } from '../support/exists.ts';
 import { withLock } from '../support/lock.ts';
 
 export interface KeptBuild {

@@ -2,11 +2,12 @@
 // outside the checkout.
 
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress } from 'node:zlib';
 import { run } from '../cluster/run.ts';
+import { exists } from './exists.ts';
 import { withLock } from './lock.ts';
 import { npmPlatform, npmProgram } from './npm-program.ts';
 import { pythonWith } from './python.ts';
@@ -137,11 +138,4 @@ async function untar(archive: string, folder: string): Promise<void> {
   const { code, stderr } = await run('tar', ['-xf', unpacked, '-C', folder]);
   await rm(unpacked);
   if (code !== 0) throw new Error(`tar could not unpack ${archive}: ${stderr}`);
-}
-
-export function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -2,10 +2,11 @@
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { bareEnvironment } from './bare-environment.ts';
+import { exists } from './exists.ts';
 import { withLock } from './lock.ts';
 
 export interface PythonRun {
@@ -138,13 +139,6 @@ async function install(
   const reason = installed.stderr.trim().split('\n').at(-1) ?? '';
   throw new Error(
     `pip could not install ${wanted.filter((word) => !word.startsWith('--')).join(', ')}: is its package index reachable (PIP_INDEX_URL), and do these versions exist? It says: ${reason}`,
-  );
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
   );
 }
 

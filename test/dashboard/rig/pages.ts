@@ -71,3 +71,21 @@ export function modelOf(id: string, verdicts: Readonly<Record<string, string>>) 
   const dialects = Object.entries(verdicts).map(([name, verdict]) => [name, { verdict, lostFields: [] }]);
   return { id, owned_by: 'platform', own: false, dialects: Object.fromEntries(dialects) };
 }
+
+interface Sent {
+  readonly metadata: { readonly name?: string };
+  readonly spec: object;
+}
+
+/** The changes that the page has sent since this call, as they come. */
+export function changesOf(
+  page: Page,
+): { readonly method: string; readonly path: string; readonly body: Sent }[] {
+  const sent: { method: string; path: string; body: Sent }[] = [];
+  page.on('request', (request) => {
+    const { pathname, search } = new URL(request.url());
+    if (pathname.startsWith('/api/kube') && request.method() !== 'GET')
+      sent.push({ method: request.method(), path: pathname + search, body: request.postDataJSON() });
+  });
+  return sent;
+}

@@ -2,26 +2,10 @@
 
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { click, dialogOf, makeOpen, yamlOf } from './pages.ts';
+import { changesOf, click, dialogOf, makeOpen, yamlOf } from './pages.ts';
 
 const open = makeOpen();
 const group = '/api/kube/apis/penstock.dev/v1alpha1/namespaces';
-
-interface Sent {
-  readonly metadata: { readonly name?: string };
-  readonly spec: object;
-}
-
-/** What was sent so far. */
-function changesOf(page: Page): { readonly method: string; readonly path: string; readonly body: Sent }[] {
-  const sent: { method: string; path: string; body: Sent }[] = [];
-  page.on('request', (request) => {
-    const { pathname, search } = new URL(request.url());
-    if (pathname.startsWith('/api/kube') && request.method() !== 'GET')
-      sent.push({ method: request.method(), path: pathname + search, body: request.postDataJSON() });
-  });
-  return sent;
-}
 
 /** Answers changes in place of the server. */
 async function refuse(page: Page, status: number, body: object): Promise<void> {

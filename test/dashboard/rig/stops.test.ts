@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { until } from '../../support/until.ts';
 import { findBarriers } from '../browser/axe.ts';
-import { click, dialogOf, makeOpen } from './pages.ts';
+import { changesOf, click, dialogOf, makeOpen } from './pages.ts';
 
 const open = makeOpen();
 const key = '/keys/team-a/ci-bot-0';
@@ -23,13 +23,11 @@ interface Stop {
 }
 
 const button = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true }).click();
-const edited =
-  (label: RegExp | string, text: string, labelled: 'last' | 'first' = 'first') =>
-  async (page: Page) => {
-    await button('Edit')(page);
-    await dialogOf(page).getByLabel(label)[labelled]().fill(text);
-    await click(page, 'Save');
-  };
+const edited = (label: RegExp | string, text: string) => async (page: Page) => {
+  await button('Edit')(page);
+  await dialogOf(page).getByLabel(label).first().fill(text);
+  await click(page, 'Save');
+};
 
 const stops: Readonly<Record<string, Stop>> = {
   'disabling a key': {
@@ -120,11 +118,7 @@ const stops: Readonly<Record<string, Stop>> = {
 test.each(Object.entries(stops))('%s is confirmed, and its first click changes nothing', async (_, stop) => {
   const { path, begin, said, confirm, typed } = stop;
   const page = await open(path);
-  const sent: string[] = [];
-  page.on('request', (request) => {
-    const { pathname } = new URL(request.url());
-    if (pathname.startsWith('/api/kube') && request.method() !== 'GET') sent.push(request.method());
-  });
+  const sent = changesOf(page);
   await begin(page);
   await dialogOf(page).getByText(said).first().waitFor();
   expect(await findBarriers(page)).toEqual([]);

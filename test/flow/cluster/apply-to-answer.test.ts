@@ -6,7 +6,7 @@ import { mergePatch } from '../../../core/kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type RunningProcess, startProcess } from '../../support/process.ts';
 import { runs } from '../../support/runs.ts';
-import { askGateway, askUntil } from './ask.ts';
+import { askGateway, askUntil, readIssuedKey } from './ask.ts';
 import { describeMs, quantile } from './figures.ts';
 import { type Installation, useInstallation } from './installation.ts';
 import { credentialSecret, issuedApiKey, modelRoute, namespaceOf, provider } from './manifests.ts';
@@ -154,11 +154,6 @@ test('an upstream that fails the checks of the operator is reported, and asked l
     await well.close();
   }
 }, 120_000);
-
-async function readIssuedKey({ plane }: Installation, namespace: string, name: string): Promise<string> {
-  const path = ['-n', namespace, `${name}-key`, '-o', 'jsonpath={.data.apiKey}'];
-  return Buffer.from(await plane.mustKubectl(['get', 'secret', ...path]), 'base64').toString();
-}
 
 interface ProgrammedWatch {
   /** Settled when the condition is True for this generation. */

@@ -3,7 +3,7 @@
 import { Agent, request } from 'node:http';
 import { z } from 'zod';
 import { until } from '../../support/until.ts';
-import type { GatewayProcess } from './installation.ts';
+import type { GatewayProcess, Installation } from './installation.ts';
 
 export interface Said {
   /** 0 where no answer came. */
@@ -85,4 +85,14 @@ function readModel(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Of an ApiKey whose key the operator has made. */
+export async function readIssuedKey(
+  { plane }: Pick<Installation, 'plane'>,
+  namespace: string,
+  name: string,
+): Promise<string> {
+  const path = ['-n', namespace, `${name}-key`, '-o', 'jsonpath={.data.apiKey}'];
+  return Buffer.from(await plane.mustKubectl(['get', 'secret', ...path]), 'base64').toString();
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { until } from '../../support/until.ts';
 import { accounts, userOf } from './accounts.ts';
-import { askGateway } from './ask.ts';
+import { askGateway, readIssuedKey } from './ask.ts';
 import { startHelmTest, startPoliciesJob } from './errands.ts';
 import { describeUse, isRole } from './grants.ts';
 import { namespace, tableNamespace, useInstallation } from './installation.ts';
@@ -32,12 +32,10 @@ test('models, issued keys, sums, the policies Job and helm test work, and no acc
     issuedApiKey('team-a', 'bot'),
   );
   for (const ref of ['modelroute/small', 'apikey/bot']) await awaitCondition(ref, 'Programmed', 'team-a');
-  const encoded = await plane.mustKubectl([
-    ...['get', 'secret', 'bot-key', '-n', 'team-a', '-o', 'jsonpath={.data.apiKey}'],
-  ]);
+  const key = await readIssuedKey(installation(), 'team-a', 'bot');
   const [gateway] = gateways;
   if (gateway === undefined) throw new Error('there is no gateway');
-  const answered = await askGateway(gateway, Buffer.from(encoded, 'base64').toString(), 'small');
+  const answered = await askGateway(gateway, key, 'small');
   expect(answered.status).toBe(200);
 
   // The ledger is ready with its certificate from the operator, and asks the API server who asks.
