@@ -117,7 +117,7 @@ function bedrockListing(
   return { listing: { origin, headers: { authorization: `Bearer ${key}` }, list: listBedrockModels } };
 }
 
-function withoutSlash(address: string): string {
+export function withoutSlash(address: string): string {
   return address.replace(/(?<!\/)\/+$/, '');
 }
 

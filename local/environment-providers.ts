@@ -10,7 +10,7 @@ import { parseModelRoute } from '../operator/resources/model-route.ts';
 import { parseProvider } from '../operator/resources/provider.ts';
 import type { RawObject, SecretRecord } from '../operator/watch/snapshot.ts';
 import { countModels } from './count-models.ts';
-import { cloudsIn } from './environment-clouds.ts';
+import { cloudsIn, withoutSlash } from './environment-clouds.ts';
 import { type Manifests, noManifests } from './manifests.ts';
 import { isOwnAddress } from './own-address.ts';
 import type { LocalSettings } from './settings.ts';
@@ -319,8 +319,4 @@ function ownAddressOf(type: ProviderType): string {
 /** The default dialect of the vendor. */
 function apiOf(type: ProviderType): UpstreamApi {
   return PROVIDER_TYPES[type].apis?.[0] ?? 'ChatCompletions';
-}
-
-function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, '');
 }

@@ -1,6 +1,6 @@
 // Which rows of the catalogue do the pages of the dashboard offer? Only what they show: a browser loads each byte.
 
-import { CLOUDS } from '../core/catalog/clouds.ts';
+import { CLOUDS, type CloudName, cloudNames } from '../core/catalog/clouds.ts';
 import { DIALECTS, dialectNames } from '../core/catalog/dialects.ts';
 import { LIMITS, limitMembers, RATES, rateNames } from '../core/catalog/limits.ts';
 import { optionsOf, PROVIDER_TYPES, typesThat } from '../core/catalog/provider-types.ts';
@@ -45,9 +45,15 @@ export function pagesChoices(): string {
     '  readonly credentials: string;',
     '  readonly requiredWithKeys: readonly string[];',
     '}',
+    'const CLOUDS = {',
+    ...cloudNames.flatMap(cloudLines),
+    '} satisfies Readonly<Record<string, SignIn>>;',
     '/** Of the types that take identities of a cloud. */',
     'export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {',
-    ...types.flatMap(signInLines),
+    ...types.flatMap((type) => {
+      const { signIn } = PROVIDER_TYPES[type];
+      return signIn === undefined ? [] : [`  ${type}: CLOUDS.${signIn},`];
+    }),
     '};',
     '',
     ...record('APIS', dialects, ({ api, title }) => `${api}: '${title}'`),
@@ -74,12 +80,10 @@ export function pagesChoices(): string {
   ].join('\n');
 }
 
-function signInLines(type: keyof typeof PROVIDER_TYPES): readonly string[] {
-  const { signIn: cloud } = PROVIDER_TYPES[type];
-  if (cloud === undefined) return [];
+function cloudLines(cloud: CloudName): readonly string[] {
   const { member, settings, choices, credentials, requiredWithKeys } = CLOUDS[cloud];
   return [
-    `  ${type}: {`,
+    `  ${cloud}: {`,
     `    cloud: '${cloud}',`,
     `    member: '${member}',`,
     `    fields: [${quoted(Object.keys(settings))}],`,

@@ -20,11 +20,14 @@ interface CloudFacts {
   readonly hosts: RegExp;
 }
 
+/** How fine the sessions of a role tell callers apart. */
+export const SESSION_TAGS = ['Namespace', 'ApiKey'] as const;
+
 export const CLOUDS: Readonly<Record<CloudName, CloudFacts>> = {
   AWS: {
     member: 'aws',
     settings: { roleARN: 'roleArn', externalID: 'externalId', sessionTags: 'sessionTags' },
-    choices: { sessionTags: ['Namespace', 'ApiKey'] },
+    choices: { sessionTags: SESSION_TAGS },
     credentials: 'AWS credentials file with one profile',
     requiredWithKeys: [],
     role: 'roleARN',

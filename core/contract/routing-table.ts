@@ -201,6 +201,14 @@ export const providerEntrySchema = z.object({
 export type ProviderEntry = z.infer<typeof providerEntrySchema>;
 
 /**
+ * Whether its keys are exchanged for bearer tokens, of a type whose plain keys are in another header. In this very case: the operator writes the
+ * name of a plain key's header in lower case.
+ */
+export function isExchangedKey({ auth }: Pick<ProviderEntry, 'auth'>): boolean {
+  return auth?.header === 'Authorization';
+}
+
+/**
  * The oldest reader format that does what this entry says. A table with such an entry is for gateways that all read
  * that format; the rest of the table is for every one.
  */
@@ -214,7 +222,7 @@ export function neededFormat({
 }: Pick<ProviderEntry, 'type' | 'dialects' | 'auth' | 'settings' | 'tls' | 'proxy'>): 1 | 2 | 3 | 4 {
   const { hasOwnSeats, signInFormat } = isProviderType(type) ? PROVIDER_TYPES[type] : {};
   // An older gateway would send the key of a type that it does not know, or knows as one of plain keys, as it is.
-  const signsIn = settings?.identity !== undefined || auth?.header === 'Authorization';
+  const signsIn = settings?.identity !== undefined || isExchangedKey({ auth });
   if (signInFormat !== undefined && signsIn) return signInFormat;
   if (hasOwnSeats || dialects.some(isUpstreamOnly)) return 3;
   return tls === undefined && proxy === undefined ? 1 : 2;

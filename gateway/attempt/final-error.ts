@@ -2,7 +2,7 @@
 
 import type { ErrorShape } from '../../core/catalog/dialects.ts';
 import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
-import { GatewayError } from '../request/errors.ts';
+import { GatewayError, wholeWait } from '../request/errors.ts';
 import { causeOf } from './cause.ts';
 import { type AttemptFailure, errorOf, isAboutModel, judgeFailure, retryAfterMsOf } from './failure.ts';
 import { inClientWords } from './too-long.ts';
@@ -107,7 +107,7 @@ function noneTried({ model, usableInMs, commonCooldown, ...facts }: FinalErrorFa
     case undefined:
       return new GatewayError(
         'upstream_unavailable',
-        `No upstream of model '${model}' is available. Please try again in ${Math.min(60, Math.max(1, Math.ceil(retryAfterSeconds)))}s.`,
+        `No upstream of model '${model}' is available. Please try again in ${wholeWait(retryAfterSeconds)}s.`,
         { retryAfterSeconds },
       );
   }

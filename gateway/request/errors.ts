@@ -80,12 +80,19 @@ export class GatewayError extends Error {
  * the given time, some for days, and the OpenAI SDK ignores values above a minute.
  */
 function retryAfterHeaders(seconds: number): Readonly<Record<string, string>> {
-  const atMost = Number.isNaN(seconds) ? 0 : Math.min(60, Math.max(0, seconds));
   return {
-    'retry-after': String(Math.max(1, Math.ceil(atMost))),
-    // 0 is no wait to some SDKs, and none at all to others.
-    'retry-after-ms': String(Math.max(1, Math.ceil(atMost * 1000))),
+    'retry-after': String(wholeWait(seconds)),
+    'retry-after-ms': String(Math.max(1, Math.ceil(boundedWait(seconds) * 1000))),
   };
+}
+
+/** As `retry-after` gives it: 0 is no wait to some SDKs, and none at all to others. */
+export function wholeWait(seconds: number): number {
+  return Math.max(1, Math.ceil(boundedWait(seconds)));
+}
+
+function boundedWait(seconds: number): number {
+  return Number.isNaN(seconds) ? 0 : Math.min(60, Math.max(0, seconds));
 }
 
 /** The HTTP status of an answer that tells it. */

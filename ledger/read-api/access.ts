@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
 import { collectionPath, subjectAccessReviews, tokenReviews } from '../../core/kube/paths.ts';
+import { type ApiError, noToken } from './errors.ts';
 
 /** In the words of Kubernetes. */
 interface Right {
@@ -33,8 +34,9 @@ export interface Access {
   ): Promise<'allowed' | 'refused' | 'unknown'>;
 }
 
-/** Where `remedy` is left out. */
-export const UNKNOWN_TOKEN = 'Kubernetes does not know the token, or it has expired';
+/** For a token that is `unknown`. */
+export const unknownToken = ({ remedy }: Access): ApiError =>
+  noToken(remedy ?? 'Kubernetes does not know the token, or it has expired');
 
 /** A right that is taken away is honoured so late at most. */
 const keptMs = 10_000;

@@ -10,8 +10,8 @@ import {
 } from '../../core/contract/connection-check.ts';
 import { CallFault } from '../../core/kube/own-call.ts';
 import type { GatewayAsker } from '../ask-gateway.ts';
-import { type Access, UNKNOWN_TOKEN } from './access.ts';
-import { noGateway, noToken, notAllowed, tooBusy, tooMany } from './errors.ts';
+import { type Access, unknownToken } from './access.ts';
+import { noGateway, notAllowed, tooBusy, tooMany } from './errors.ts';
 import { readMembers } from './read-members.ts';
 
 export const CONNECTION_CHECK_PATH = '/v1/connection-check';
@@ -59,7 +59,7 @@ export async function expectMayCheck(access: Access | undefined, token: string, 
   if (access === undefined) throw notAllowed('this ledger answers only the operator');
   for (const verb of ['create', 'patch'] as const) {
     const verdict = await access.judge(token, namespace, { verb, resource: 'providers' }); // guard: check-right
-    if (verdict === 'unknown') throw noToken(access.remedy ?? UNKNOWN_TOKEN);
+    if (verdict === 'unknown') throw unknownToken(access);
     if (verdict === 'allowed') return;
   }
   throw notAllowed(`you may not create providers.penstock.dev in the namespace ${namespace}`);

@@ -20,7 +20,7 @@ import type { Budgeted } from '../budgets.ts';
 import { periodsOf } from '../store/periods.ts';
 import { boundsOf, daysAround } from '../store/spans.ts';
 import type { FilterName, LedgerStore, Spender } from '../store/store.ts';
-import { type Access, UNKNOWN_TOKEN } from './access.ts';
+import { type Access, unknownToken } from './access.ts';
 import {
   costsAnswer,
   healthAnswer,
@@ -450,7 +450,7 @@ async function hasAccessTo(
 ): Promise<boolean> {
   if (access === undefined) throw notAllowed('this ledger answers only the operator');
   const verdict = await access.judge(token, namespace);
-  if (verdict === 'unknown') throw noToken(access.remedy ?? UNKNOWN_TOKEN);
+  if (verdict === 'unknown') throw unknownToken(access);
   return verdict === 'allowed';
 }
 

@@ -1,7 +1,7 @@
 // What has each key or namespace spent, by the periods of budgets, and whose spend has changed?
 
 import { periodsOf } from './periods.ts';
-import { integer, isOfNamespace, listOf, type Query, type Row, type Value } from './query.ts';
+import { integer, isOfNamespace, jsonRows, listOf, type Query, type Row, type Value } from './query.ts';
 import { joinCost, LOW_PER_HIGH, SPEND_MEASURES, SPENDERS, type SpendMeasure } from './row.ts';
 import type { DatabaseKind } from './schema.ts';
 import type { CostsQuery, Spend, Spender, Use } from './store.ts';
@@ -69,11 +69,9 @@ export function costsQuery(
   });
   const totals = costs.map((name) => `k.${name} AS total_${name}`);
   const dollars = [...PERIODS, 'total'].map((period) => dollarsIn(kind, `${period}_cost`));
-  const [array, list] =
-    kind === 'sqlite' ? ['json_array', 'json_group_array'] : ['json_build_array', 'json_agg'];
   return {
     text: `SELECT (SELECT COUNT(*) FROM ${table} k WHERE ${where}) AS total,
-      CAST(${list}(${array}(name, last_used_ms, ${dollars.join(', ')})) AS TEXT) AS json FROM
+      ${jsonRows(kind, ['name', 'last_used_ms', ...dollars])} FROM
       (SELECT k.${column} AS name, k.last_used_ms, ${[...totals, ...sums].join(', ')}
         FROM ${table} k LEFT JOIN ${days} d ON d.${column} = k.${column}
           AND d.day >= ${place(since.week < since.month ? since.week : since.month)}

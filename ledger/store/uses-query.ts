@@ -1,7 +1,7 @@
 // What was each key given, and what does it pay, in any stretch of time? One row, whose JSON the database writes: keys are thousands. Whole days are
 // in sums of days, which are few; parts of a day are added up record by record.
 
-import { isOfNamespace, type Query, type Value, withinMs } from './query.ts';
+import { isOfNamespace, jsonRows, type Query, type Value, withinMs } from './query.ts';
 import type { DatabaseKind } from './schema.ts';
 import { daysAround, isWhole } from './spans.ts';
 import { dollarsIn } from './spend-queries.ts';
@@ -18,10 +18,8 @@ export function usesQuery(
     ? sumsOfDays(stretch, namespace, values)
     : sumsOfRecords(stretch, namespace, values);
   const page = `LIMIT $${values.push(limit)} OFFSET $${values.push(offset)}`;
-  const [array, list] =
-    kind === 'sqlite' ? ['json_array', 'json_group_array'] : ['json_build_array', 'json_agg'];
   return {
-    text: `SELECT CAST(${list}(${array}(name, requests, input, output, ${dollarsIn(kind, 'cost')})) AS TEXT) AS json
+    text: `SELECT ${jsonRows(kind, ['name', 'requests', 'input', 'output', dollarsIn(kind, 'cost')])}
       FROM (${sums} ${page}) AS page`,
     values,
   };

@@ -5,7 +5,7 @@ import { upstreamApisInOrder, upstreamDialectOfApi } from '../../core/catalog/di
 import { isProviderType, PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import { parseAwsCredentials } from '../../core/contract/aws-credentials.ts';
 import type { Credential, ProviderEntry } from '../../core/contract/routing-table.ts';
-import { credentialsOf } from '../../core/contract/routing-table.ts';
+import { credentialsOf, isExchangedKey } from '../../core/contract/routing-table.ts';
 import type { AddressRules } from '../../core/egress/address-rules.ts';
 import { membersOf } from '../resources/loose.ts';
 import type { ProviderSpec } from '../resources/provider.ts';
@@ -26,7 +26,7 @@ import {
 import { ruleOfCredential } from './hold-rules.ts';
 import { exchangeOf, identityOf } from './identity.ts';
 import { consentOf, type GoodProvider, withHeld } from './last-good.ts';
-import { apisOfModels, type CompiledProvider, keyKind, placeOf, priceListOf } from './providers.ts';
+import { apisOfModels, type CompiledProvider, keyKind, priceListOf } from './providers.ts';
 import type { HeldForm } from './verdict.ts';
 
 interface GrantsInput {
@@ -108,7 +108,7 @@ function authTypeOf(
   if (signIn === undefined || !keys.some(({ credential }) => credential === id)) return 'ApiKey';
   const isSignIn = {
     AWS: () => parseAwsCredentials(value) !== undefined,
-    GCP: () => auth?.header === 'Authorization',
+    GCP: () => isExchangedKey({ auth }),
     Azure: () => settings?.tenantId !== undefined,
   };
   return isSignIn[signIn]() ? signIn : 'ApiKey';
@@ -163,7 +163,7 @@ export function holdProvider(
           priceList: priceListOf(type, endpoint, entry.settings),
           // Fewer are those that it said itself, for all of its models.
           ...(entry.dialects.length === PROVIDER_TYPES[type].apis?.length
-            ? apisOfModels(type, placeOf(endpoint, entry.settings))
+            ? apisOfModels(type, endpoint, entry.settings)
             : { apisOf: undefined }),
         }
       : {};

@@ -3,7 +3,7 @@
 
 import { CLOUDS, type CloudName, cloudNames, isCloudName } from '../../core/catalog/clouds.ts';
 import { isProviderType, PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
-import type { ProviderEntry } from '../../core/contract/routing-table.ts';
+import { isExchangedKey, type ProviderEntry } from '../../core/contract/routing-table.ts';
 import type { ProviderSpec } from '../resources/provider.ts';
 import type { IdentityUse } from './checks/identity-not-allowed.ts';
 import type { ProviderVerdict } from './verdict.ts';
@@ -48,7 +48,7 @@ export function exchangeOf({
   auth,
 }: Pick<ProviderEntry, 'type' | 'settings' | 'auth'>): Pick<ProviderVerdict, 'isExchanged'> {
   const isServiceAccount =
-    isProviderType(type) && PROVIDER_TYPES[type].signIn === 'GCP' && auth?.header === 'Authorization';
+    isProviderType(type) && PROVIDER_TYPES[type].signIn === 'GCP' && isExchangedKey({ auth });
   const isExchanged =
     isServiceAccount || ['identity', 'roleArn', 'tenantId'].some((name) => settings[name] !== undefined);
   return isExchanged ? { isExchanged } : {};

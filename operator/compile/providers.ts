@@ -124,6 +124,7 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
   const { spec } = provider;
   const endpoint = endpointOf(spec);
   const facts = PROVIDER_TYPES[spec.type];
+  const { settings } = settingsOf(spec);
   const apis = upstreamsInOrder(spec.apis ?? facts.apis ?? []);
   const readers = readersOf(spec, endpoint);
   const keys = resolveKeys(input, provider, readers);
@@ -178,20 +179,25 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
     ...(healthCheck === undefined ? {} : { healthCheck }),
     sharedWith: resolveNamespaces(spec.allowedNamespaces, namespace, input.namespaces),
     apis,
-    ...(spec.apis === undefined ? apisOfModels(spec.type, placeOf(endpoint, settingsOf(spec).settings)) : {}),
+    ...(spec.apis === undefined ? apisOfModels(spec.type, endpoint, settings) : {}),
     ownedBy: facts.ownedBy,
-    priceList: priceListOf(spec.type, endpoint, settingsOf(spec).settings),
+    priceList: priceListOf(spec.type, endpoint, settings),
     outOfService,
   };
 }
 
 /** Empty where every model speaks what its Provider does. */
-export function apisOfModels(type: ProviderType, place: CallPlace): Pick<CompiledProvider, 'apisOf'> {
+export function apisOfModels(
+  type: ProviderType,
+  endpoint: Endpoint,
+  settings?: ProviderEntry['settings'],
+): Pick<CompiledProvider, 'apisOf'> {
   const { apisOf } = PROVIDER_TYPES[type];
+  const place = placeOf(endpoint, settings);
   return apisOf === undefined ? {} : { apisOf: (upstreamModel) => apisOf(upstreamModel, place) };
 }
 
-export function placeOf({ authority }: Endpoint, settings: ProviderEntry['settings'] = {}): CallPlace {
+function placeOf({ authority }: Endpoint, settings: ProviderEntry['settings'] = {}): CallPlace {
   return { host: authority, settings };
 }
 

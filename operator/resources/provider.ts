@@ -1,7 +1,7 @@
 // What can a user say about an upstream? The Provider: where it is, which dialects it speaks, with which keys.
 
 import { z } from 'zod';
-import { CLOUDS, cloudNames, isCloudName } from '../../core/catalog/clouds.ts';
+import { CLOUDS, cloudNames, isCloudName, SESSION_TAGS } from '../../core/catalog/clouds.ts';
 import { upstreamApis } from '../../core/catalog/dialects.ts';
 import { typesThat } from '../../core/catalog/provider-types.ts';
 import {
@@ -168,7 +168,7 @@ const awsSchema = withRules(
       .optional()
       .describe('External id that the trust policy of the role asks for.'),
     sessionTags: z
-      .enum(['Namespace', 'ApiKey'])
+      .enum(SESSION_TAGS)
       .optional()
       .describe(
         'Session tags of the role, so that the bill of AWS shows who calls: Namespace is `penstock.dev/namespace`, the namespace of the ApiKey, and ' +

@@ -45,7 +45,8 @@ export function failedEndOf({ outcomes }: Pick<RequestsRow, 'outcomes'>) {
 }
 
 /** The gateway answered it itself, since it could not serve it: to its caller that is an error. */
-export const isUnserved = ({ status = 0 }: RefusalsRow): boolean => status >= 500;
+export const isUnserved = ({ status = 0 }: { readonly status?: number | undefined }): boolean =>
+  status >= 500;
 
 export function figuresOf(
   { total }: Pick<RequestsAnswer, 'total'>,

@@ -1,5 +1,6 @@
 // What does the ledger say of single requests, and how is it said in words? Pure.
 
+import { isUnserved } from '../overview/totals.ts';
 import type { Tone } from '../words/conditions.ts';
 import type { Cell } from '../words/csv.ts';
 import type { Formats } from '../words/format.ts';
@@ -100,8 +101,8 @@ export function endWords({
   readonly status?: number | undefined;
   readonly outcome: RequestRow['outcome'];
 }) {
-  const isUnserved = outcome === 'refused' && (status ?? 0) >= 500;
-  const { word, tone } = isUnserved ? notSent : ends[outcome];
+  const isNotSent = outcome === 'refused' && isUnserved({ status });
+  const { word, tone } = isNotSent ? notSent : ends[outcome];
   return { word: [status, word].filter(Boolean).join(' ') || outcome, tone };
 }
 

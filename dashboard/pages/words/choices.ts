@@ -33,17 +33,8 @@ export interface SignIn {
   readonly credentials: string;
   readonly requiredWithKeys: readonly string[];
 }
-/** Of the types that take identities of a cloud. */
-export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {
-  AzureOpenAI: {
-    cloud: 'Azure',
-    member: 'azure',
-    fields: ['tenantID', 'clientID', 'scope'],
-    choices: {},
-    credentials: 'Client secret, or certificate and private key in PEM',
-    requiredWithKeys: ['tenantID', 'clientID'],
-  },
-  Bedrock: {
+const CLOUDS = {
+  AWS: {
     cloud: 'AWS',
     member: 'aws',
     fields: ['roleARN', 'externalID', 'sessionTags'],
@@ -51,7 +42,7 @@ export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {
     credentials: 'AWS credentials file with one profile',
     requiredWithKeys: [],
   },
-  Gemini: {
+  GCP: {
     cloud: 'GCP',
     member: 'gcp',
     fields: ['serviceAccount'],
@@ -59,14 +50,21 @@ export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {
     credentials: 'JSON key of a service account',
     requiredWithKeys: [],
   },
-  VertexAI: {
-    cloud: 'GCP',
-    member: 'gcp',
-    fields: ['serviceAccount'],
+  Azure: {
+    cloud: 'Azure',
+    member: 'azure',
+    fields: ['tenantID', 'clientID', 'scope'],
     choices: {},
-    credentials: 'JSON key of a service account',
-    requiredWithKeys: [],
+    credentials: 'Client secret, or certificate and private key in PEM',
+    requiredWithKeys: ['tenantID', 'clientID'],
   },
+} satisfies Readonly<Record<string, SignIn>>;
+/** Of the types that take identities of a cloud. */
+export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {
+  AzureOpenAI: CLOUDS.Azure,
+  Bedrock: CLOUDS.AWS,
+  Gemini: CLOUDS.GCP,
+  VertexAI: CLOUDS.GCP,
 };
 
 export const APIS = {
