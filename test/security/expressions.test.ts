@@ -38,7 +38,6 @@ const quadratic: Readonly<Record<string, string>> = {
   'gateway/plan/limits.ts 0+$': short.number,
   'ledger/money.ts 0+$': short.number,
   'local/dashboard/edit-text.ts \\s*$': short.settings,
-  'local/environment-providers.ts \\/+$': short.settings,
   'local/field-line.ts \\b(?:spec|metadata)(?:\\.[\\w-]+|\\[[^\\]\\s]+\\])+': short.settings,
   'operator/resources/duration.ts ([0-9]+(?:\\.[0-9]+)?)(ms|s|m|h)':
     'a text that the expression before it has taken, with seven digits in a row at most',

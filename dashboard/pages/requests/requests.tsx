@@ -1,6 +1,6 @@
 // Which requests were there, and what became of each? The newest follow by themselves, and every row opens its attempts.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { PERIOD_LABELS, PERIODS, type Period, periodQuery } from '../overview/period.ts';
 import { Badge, Button, Empty, NoLedger, Notice } from '../parts/basics.tsx';
 import { CsvButton } from '../parts/csv.tsx';
@@ -325,7 +325,8 @@ function TypedFilter({
   readonly onChange: (value: string) => void;
 }) {
   const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
+  // Before paint: no frame shows the previous filter.
+  useLayoutEffect(() => setTyped(value), [value]);
   const wrapper = useRef<HTMLDivElement>(null);
   const latest = useRef(onChange);
   latest.current = onChange;
