@@ -24,7 +24,7 @@ interface RunningProcess {
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
-/** While it drains: a process that fails again and again, as with a log that nobody takes, does not come to an end of its own. */
+/** While it drains. A process that fails again and again, as with a broken log pipe, would never finish its drain. */
 const errorsMax = 10;
 
 const isHelp = helpIfAsked({
@@ -205,8 +205,8 @@ function watchPointer(
 }
 
 /**
- * The first signal or error begins the drain, a second signal breaks running streams off; neither loses a record. What fails while it
- * drains cuts nobody else's answer.
+ * The first signal or error begins the drain, a second signal breaks running streams off; neither loses a record. A failure of one request
+ * during the drain does not cut the answers of others.
  */
 function drainOnSignal(starting: Promise<RunningProcess>): void {
   let signalCount = 0;

@@ -26,8 +26,9 @@ export function leavesPlaces({ inFlight, tenant }: KeyUse, free: number): boolea
 }
 
 /**
- * While work is bounded: max-min fairness, first between tenants, then between the keys of one. Nobody counts for more than the asker
- * would have, so that a key with few requests finds a place however many a heavier one holds, and the heaviest are refused first.
+ * Max-min fairness once the number of requests in flight is bounded: first between tenants, then between the keys of one tenant. A heavier
+ * key or tenant counts only as much as the asker would have. So a key with few requests always gets a place, and the heaviest are refused
+ * first.
  */
 export function hasFairShare(asker: KeyUse, tenants: Iterable<TenantUse>, inFlightMax: number): boolean {
   const level = asker.inFlight + 1;

@@ -49,7 +49,8 @@ export function openLoadMeter(clock: Clock): LoadMeter {
   };
 
   /**
-   * Nobody is refused because of garbage: a process that takes nothing new makes none, and so would never collect what it has.
+   * Collects garbage before a request would be refused for a full heap. A process that refuses everything allocates nothing, so V8 would
+   * never collect, and the process would refuse for ever.
    */
   const heapShare = (heapShareMax: number): number => {
     const share = readHeapShare(limits);

@@ -84,7 +84,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   private encoding: string | undefined;
   /** Of the head's. */
   private contentType = '';
-  /** Of a body that is to be a stream; undefined until some of it has come that is not blank. */
+  /** Of a streamed answer's body; undefined until its first bytes that are not white space. */
   private form: BodyForm | undefined;
   /** Of a body of events, where its framing is not that of the dialects. */
   private frames: FrameReader | undefined;
@@ -593,7 +593,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     return outcome === 'answered' || outputEstimate === this.eventsAtUsage;
   }
 
-  /** Behind the terminal marker the upstream may end by itself, so that its connection can be used again. */
+  /** After the terminal marker the upstream may end its body, so that the connection can be reused. */
   private release(): void {
     const { transmission } = this;
     if (this.hasEnded || !transmission) return;

@@ -58,7 +58,7 @@ export interface CallJob<Answer> extends Situation {
   enter(candidate: number): boolean | Promise<boolean>;
   /** It was admitted, and no attempt is made after all. */
   leave(candidate: number): void;
-  /** `isFresh`: over a connection of its own. */
+  /** `isFresh`: over a new connection. */
   open(candidate: number, isFresh: boolean): AttemptIo<Answer>;
   /**
    * For a candidate that was refused for credentials which have since been replaced: the position of the same candidate
@@ -66,8 +66,8 @@ export interface CallJob<Answer> extends Situation {
    */
   renew(candidate: number): number | undefined;
   /**
-   * Whether the candidate refused a member that the gateway had added by itself, and is to be asked again without it: a caller is
-   * never refused for what it has not written.
+   * Whether the candidate refused a member that only the gateway had added, and is to be tried again without the member: a caller must
+   * never be refused for something that it did not write.
    */
   withhold(candidate: number, error: UpstreamError): boolean;
   /** `isRepetition`: it was asked before, and has failed. */
@@ -93,7 +93,7 @@ export interface CallJob<Answer> extends Situation {
 /** Credentials that change more often than this within one request are no rotation. */
 const renewalsMax = 3;
 
-/** Another try that is none of the route's: the upstream has not been asked yet as it is to be asked now. */
+/** A retry that no retry policy counts: without a refused member, with a renewed credential, or over a new connection. */
 interface Excuse {
   readonly candidate: number;
   readonly isFresh: boolean;

@@ -44,8 +44,8 @@ type AnswerProgress = Pick<AnswerFacts, 'hasContent' | 'outputEstimate'>;
 
 /**
  * Framing without content (roles, pings) is small, but for the first two events of a response: each
- * repeats the instructions and tools of the request, in an event of at most four mebibytes. Some send
- * more of those: another upstream's would be as large, and nobody's health suffers (docs/decisions/0032).
+ * repeats the instructions and tools of the request, in an event of at most four mebibytes. An answer above this limit
+ * fails without a mark on the upstream's health: another upstream's framing would be as large (docs/decisions/0032).
  */
 export const heldBytesMax = 8 * 1024 * 1024 + 64 * 1024;
 

@@ -36,7 +36,7 @@ export interface Deadline {
 /** How long usage and end mark may take after the last finish reason, and between each other. */
 const endMs = 5_000;
 
-/** How long they may take where something comes all the while, and is none of them: the client has everything else. */
+/** The same where other bytes, as pings, keep arriving: the client has everything but the counts and the end mark. */
 const endAmidPingsMs = 2 * endMs;
 
 export function earliestDeadline(marks: Marks, limits: Limits): Deadline {

@@ -333,7 +333,7 @@ export const errorQuirks: readonly ErrorQuirk[] = [
     seen: kept.seen,
   },
   {
-    // How an answer ended that is none; see gateway/dialects/google-generate-content/map-finish-reason.ts.
+    // Finish reasons of an answer without content; see gateway/dialects/google-generate-content/map-finish-reason.ts.
     vendor: 'Google',
     word: /MALFORMED_FUNCTION_CALL|MALFORMED_RESPONSE|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS/,
     meaning: 'model-fault',

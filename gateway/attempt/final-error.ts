@@ -136,7 +136,7 @@ function modelUnknown(
       );
 }
 
-/** See `no-quota` in error-quirks.ts: waiting does not help, so it is none of the limits that pass. */
+/** See `no-quota` in error-quirks.ts: waiting does not help, so the caller must not read this as a rate limit. */
 function lacksQuota(failure: AttemptFailure): boolean {
   return failure.kind === 'status' && failure.status === 429;
 }

@@ -1,5 +1,5 @@
-// A prompt is too long for an upstream: in which words does the caller's program make it shorter by itself? Vendors' words in, a client's out;
-// one row each.
+// A prompt is too long for an upstream: which words make the caller's program shorten its conversation? Vendors' words in, a client's
+// words out; one row each.
 
 import type { ErrorShape } from '../../core/catalog/dialects.ts';
 

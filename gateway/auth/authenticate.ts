@@ -57,7 +57,7 @@ export function authenticate(credential: Credential, view: KeyBook, nowMs: numbe
   throw new GatewayError('invalid_api_key', hint === undefined ? rejection : `${rejection} ${hint}`);
 }
 
-/** Whose key it is, though it may have expired; undefined where it is nobody's. For what is counted: it admits nobody. */
+/** The holder of the key, expired or not; undefined for an unknown key. Only for counters and logs: it does not admit a request. */
 export function findKey(head: CredentialHeaders, { keys }: Pick<KeyBook, 'keys'>): Caller | undefined {
   if (head.repeated !== undefined) return undefined;
   const credential = readCredential(head);

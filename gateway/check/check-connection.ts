@@ -1,5 +1,5 @@
-// Does a provider answer from here, does it take the key, and which models does it list? One call through the guard of every call, on behalf
-// of the namespace that asks. A stored credential is sent to the address of its own Provider alone.
+// Does a provider answer from here, does it take the key, and which models does it list? One call, through the same egress guard as every
+// call of the asking namespace. A stored credential is sent only to the address of its own Provider.
 
 import { UPSTREAM_DIALECTS, upstreamDialectNames } from '../../core/catalog/dialects.ts';
 import { isProviderType, PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
@@ -23,7 +23,7 @@ interface Call {
   readonly baseUrl: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly hasKey: boolean;
-  /** It travels in a way of its own, and lists no models. */
+  /** The credential is not a header (as with Bedrock), so only the connection is tested, and no models are listed. */
   readonly hasOwnSeats: boolean;
   readonly connection: ReturnType<typeof revealConnection>;
 }

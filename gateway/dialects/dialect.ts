@@ -78,9 +78,7 @@ export interface AnswerFacts {
   usage: Usage | undefined;
   /** `usage` is of its beginning alone, so far: what it says of the output is no count of it. */
   lacksOutput?: boolean;
-  /**
-   * Whether the upstream goes on generating by itself, so that it will cost more than was seen; absent: the upstream has not said.
-   */
+  /** Whether the upstream goes on generating after the connection ends, at a cost that no usage reports; absent: it has not said so. */
   goesOn?: boolean;
   /** Output tokens by our own count, used where the upstream reports no usage: of a stream, its content events. */
   outputEstimate: number;
@@ -98,7 +96,7 @@ export interface AnswerFacts {
   malformedFrames: number;
   /** The upstream's body broke off, or ended in the middle of an event. Set before `end` is called, or by it. */
   isTorn?: boolean;
-  /** The gateway cut the answer short by itself: what is left of the upstream's is not wanted. */
+  /** The gateway cut the answer short, as at a stop sequence: the rest of the upstream's answer is dropped. */
   isCut?: boolean;
 }
 

@@ -56,7 +56,7 @@ function withoutBlanks(turn: Turn, refusesBlankText: boolean): Turn {
   return turn.parts.every(isKept) ? turn : { ...turn, parts: turn.parts.filter(isKept) };
 }
 
-/** Text of white space only says nothing by itself. */
+/** White space alone is not content. */
 function isShown(part: Part): boolean {
   return part.type !== 'text' || part.text.trim() !== '';
 }

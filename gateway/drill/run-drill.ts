@@ -1,6 +1,6 @@
-// Does the next target take over? One request of our own through the whole pipeline, exactly as a caller's would go, but for
-// what is at its ends: the upstreams are simulated, nobody reads the answer, and no record, metric or breaker hears of it. It goes
-// the way that the route says, whatever is known of its upstreams at the moment.
+// Does the next target take over? Sends one request of our own through the whole pipeline, exactly as a caller's would go. Only the ends
+// differ: the upstreams are simulated, the answer is dropped, and records, metrics and breakers do not count the request. The request
+// follows the route as written, whatever is known about the health of its upstreams.
 
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';

@@ -200,7 +200,7 @@ class ClientConnection {
     begin(request, response, notServed);
   }
 
-  /** It hears of the end of the answer after all that listens already; of one that has ended nobody hears. */
+  /** `served` is notified of the end of the answer, after all earlier listeners; never for an answer that has already ended. */
   hear(answer: ServerResponse, served: Served): void {
     if (answer !== this.answer) return; // guard: late-hearing
     served.before = this.served;
@@ -277,10 +277,10 @@ function stopListening(socket: Socket): void {
 }
 
 /**
- * Node stops reading where a body that nobody reads is more than it keeps, and would not see its client leave: the request that is being
- * served would be paid to its end. So the rest is read and dropped.
+ * While a body larger than Node's buffer is not read, Node stops reading the socket and would not notice that the client left: the
+ * request in service would be paid to its end. So the rest of the body is read and dropped.
  *
- * @returns To be called when its turn has come: whether that happened.
+ * @returns Call it when the body is to be read: true if bytes were dropped, so that the body is no longer whole.
  */
 function dropWhenFull(request: IncomingMessage): () => boolean {
   const { socket } = request;

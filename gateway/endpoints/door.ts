@@ -92,9 +92,9 @@ export class Door {
   }
 
   /**
-   * Tells that there is too much to do, now or in a moment.
+   * Answers that the gateway is overloaded, now or in a moment.
    *
-   * @param refused Undefined: nobody has looked.
+   * @param refused Undefined: the caller has not been looked up yet.
    */
   refuse(request: IncomingMessage, response: ServerResponse, requestId: string, refused?: Refused): void {
     const giveUp = this.refusals.add(() => {

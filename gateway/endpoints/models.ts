@@ -127,7 +127,7 @@ export function describeOneModel(
   return describeModel(route, caller, id);
 }
 
-/** Of the caller's own namespace, with providers of its own alone. */
+/** A model of the caller's own namespace that uses only the namespace's own providers. */
 export function isOwnModel({ namespace, targets }: RouteView, caller: Caller | undefined): boolean {
   return caller?.namespace === namespace && targets.every(({ provider }) => !provider.entry.isPlatform);
 }

@@ -40,7 +40,7 @@ export const lingerMs = 10_000;
 
 interface ErrorContext {
   readonly requestId: string;
-  /** Of the routing table in use; absent while there is none. */
+  /** Of the routing table in use; absent before the first table. */
   readonly generation: number | undefined;
   readonly clock: Clock;
 }
@@ -79,7 +79,7 @@ function asAnswer(error: unknown): GatewayError {
       'The gateway failed. Report the request id: the log has the cause.',
     );
   }
-  // Behind a status line the caller need not know why there is no room for it; the word of its own is for streams.
+  // After a status line the caller need not know why there is no room; the separate code is for streams that break off.
   return error.code === 'server_shutting_down'
     ? new GatewayError('overloaded', error.message, {
         retryAfterSeconds: 1,

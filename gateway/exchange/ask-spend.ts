@@ -47,7 +47,7 @@ export function openSpendClient(
   };
 }
 
-/** @throws {CallFault} Where it is none. */
+/** @throws {CallFault} If the text is not a page of spend. */
 function readSpendPage(text: string): SpendPage {
   try {
     return spendPageSchema.parse(JSON.parse(text));

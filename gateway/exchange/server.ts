@@ -1,5 +1,5 @@
-// What do operator and ledger ask a gateway? Its table and the health of its upstreams, the records that it has
-// written, the plan for a request, and a test of a connection. On a port of its own, for holders of the token that only readers of the pointer Secret know.
+// What do operator and ledger ask a gateway? Its table and the health of its upstreams, the records that it has written, the plan for a
+// request, and a test of a connection. Served on a separate port, to holders of a token that only readers of the pointer Secret know.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import {
@@ -94,7 +94,7 @@ export function buildExchangeServer(parts: ExchangeParts, patienceMs = 10_000): 
   };
 }
 
-/** Undefined if it is our fault. A caller of whom a question is about is none of its own: only the bearer is answered with 401. */
+/** Undefined if it is our fault. A refusal of the caller in the question becomes a 404: a 401 is only for the exchange's own bearer. */
 function callErrorOf(error: unknown): CallError | undefined {
   if (error instanceof CallError) return error;
   if (!(error instanceof GatewayError)) return undefined;

@@ -44,7 +44,7 @@ const found = new Int32Array(buffer, program.found(), 6);
 writeEndings(new DataView(buffer, program.endings(), endingsMax * 8));
 writeBeginnings(Buffer.from(buffer, program.beginnings(), ownBeginnings.length * 24));
 
-/** The text in the room, if all of it is there. */
+/** The text in the room, if the room holds all of it. */
 let inRoom: Buffer | undefined;
 
 /** How deep in a text children are asked for: those of the text itself, those of one of them, and so on. */
@@ -149,7 +149,7 @@ export function nameOf(level: Level, child: number): ShortText | undefined {
   return shortText(room, startOf(level, child) + 1, nameEndOf(level, child) - 1);
 }
 
-/** A value that is a string; undefined if it is none, long, or not plain ASCII. The text must be in the room. */
+/** The value of a string; undefined if it is not a string, is long, or is not plain ASCII. The text must be in the room. */
 export function textOf(level: Level, child: number): string | undefined {
   if (codeOf(level, child) !== QUOTE) return undefined;
   return shortText(room, valueStartOf(level, child) + 1, valueEndOf(level, child) - 1)?.text;

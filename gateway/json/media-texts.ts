@@ -1,4 +1,4 @@
-// Which texts of a JSON body are the bytes of a picture, a sound or a file? Nobody reads them as words, and a count of them by their
+// Which texts of a JSON body are the bytes of a picture, a sound or a file? A model does not read them as words, so a token count by their
 // length would be a hundred times too high. Pure.
 
 import { isAscii } from 'node:buffer';

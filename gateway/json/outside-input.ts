@@ -1,5 +1,5 @@
-// Does a JSON body name something to be read that it does not hold? A file that a provider keeps, a document behind an address: nobody
-// here knows how long these are. Pictures behind an address are as large as others. Pure.
+// Does a JSON body name input that it does not hold? A file that a provider keeps, or a document at a URL: the gateway cannot know their
+// length. Pictures at a URL count like others. Pure.
 
 /** Room for the longest name, what is around it, and the blanks of usual layouts. */
 const jointLength = 128;

@@ -10,7 +10,7 @@ export interface Replacement {
   readonly text: string;
 }
 
-/** The text with the replacements made; parameters as of `replaceValues`. */
+/** The text with the replacements made; parameters as in `replaceValues`. */
 export function withReplaced(text: string, replacements: readonly Replacement[], at = 0): string {
   const edits = replaceValues(text, replacements, at).toSorted((a, b) => a.from - b.from);
   let replaced = '';

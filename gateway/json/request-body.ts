@@ -212,7 +212,7 @@ export function* readInSteps(chunks: readonly Buffer[]): Generator<undefined, Re
   return new RequestBody(chunks, scan);
 }
 
-/** Replaces a member's value, or puts the member in if there is none. `value` is JSON text. */
+/** Replaces a member's value, or adds the member. `value` is JSON text. */
 export function setMember(body: RequestBody, name: string, value: string): Edit {
   const member = body.member(name);
   if (member) return { from: member.valueStart, to: member.valueEnd, text: value };

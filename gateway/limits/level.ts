@@ -1,6 +1,6 @@
 // How much of a limit is used up, and does one more request fit? A leaking bucket for each limit on requests or tokens over time; money
-// is not given back by time: see budget.ts. What is done here is done by scripts.ts in the store once more, operation by operation; a test
-// holds the two to each other.
+// does not leak back over time: see budget.ts. scripts.ts repeats this arithmetic in the store, operation by operation; a test holds the
+// two to each other.
 
 /** Sums of leaked amounts are inexact; a millionth refuses no request. */
 const tolerance = 1e-6;

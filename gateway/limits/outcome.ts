@@ -12,7 +12,7 @@ export interface LimitState {
   readonly name: RateName;
   readonly limit: number;
   readonly remaining: number;
-  /** Until all of it is there again. */
+  /** Until the whole limit is available again. */
   readonly resetMs: number;
 }
 

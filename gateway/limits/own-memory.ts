@@ -1,4 +1,4 @@
-// Where are limits kept that this process enforces by itself? A cell for each subject, in memory; time comes in with each call.
+// Where are limits kept that this process enforces alone? A cell for each subject, in memory; time comes in with each call.
 
 import { type Cell, haveRoomFor, Seat } from './seat.ts';
 import type { Amounts, Subject, Wanted } from './subject.ts';

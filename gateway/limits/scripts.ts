@@ -1,5 +1,5 @@
 // Which scripts run in the store? They compute as level.ts, seat.ts and budget.ts do, in the same order of operations, so that the same
-// doubles result. One script runs many calls of one gateway, one after the other, each by itself and by the server's own time. A subject
+// doubles result. One script runs many calls of one gateway, in order and independently, by the server's own clock. A subject
 // has its levels, a hash of `<limit>.used`, `<limit>.at` and `<limit>.limit`, and its seats, a sorted set of reservations by the end of
 // their lease. A budget has a hash of what is `spent`, what is `held`, and `of.<reservation>`, and such a sorted set. It also has a hash of
 // what each process has spent since the ledger's last report, and the highest sum of the `ledger` that any process has read, as

@@ -26,7 +26,7 @@ export interface LimitStore {
   settle(settlement: Settlement): Promise<number>;
   /** Renews the seats of open reservations; returns the store's time. */
   renew(places: readonly Place[]): Promise<number>;
-  /** Settled when the first attempt to connect has succeeded or failed. Afterwards it connects by itself, again and again. */
+  /** Settled when the first attempt to connect has succeeded or failed. Afterwards the client keeps reconnecting. */
   connect(): Promise<void>;
   /** Lets go of a connection that may be dead, and opens another. */
   reconnect(): void;
@@ -54,7 +54,7 @@ export async function openStore({ url, password, prefix }: StoreAddress): Promis
     // After a failover of the store the connection may lead to a replica.
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
-  // Each call says by itself that it failed; the client's own report may hold what it sent.
+  // Each call reports its own failure; the client's error event may hold the data that it sent.
   client.on('error', () => {});
   const calls = new Calls(client, prefix);
   return {

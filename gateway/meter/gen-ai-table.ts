@@ -131,7 +131,7 @@ export const genAiMetrics = {
     bounds: durationBounds,
     help: 'Duration of client requests, by operation and model.',
     meaning:
-      'As `penstock_request_duration_seconds`, by operation. `error_type` is the HTTP status from 400 on, absent where there is none.',
+      'As `penstock_request_duration_seconds`, by operation. `error_type` is the HTTP status from 400 on, absent below.',
   },
   serverTimeToFirstToken: {
     name: 'gen_ai.server.time_to_first_token',

@@ -134,7 +134,7 @@ export class HotHistogram<Label extends string> {
     this.series(...labels).observe(value);
   }
 
-  /** As of a counter. */
+  /** See `HotCounter.retain`. */
   retain(isKept: IsKept): void {
     retainSeries(this.values, this.head.labels, isKept);
   }

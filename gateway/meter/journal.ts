@@ -36,7 +36,7 @@ export interface Journal {
   close(): Promise<void>;
   /** Absent if nothing is kept. */
   readonly figures?: JournalFigures;
-  /** How far the reader has come, in records; absent if there is none. */
+  /** How far the reader has come, in records; absent without a reader. */
   readonly progress?: Pick<AcknowledgedRecords, 'appended' | 'taken'>;
 }
 

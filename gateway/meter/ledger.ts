@@ -38,7 +38,7 @@ export interface AttemptFacts {
   readonly usage: Usage | undefined;
   /** They are of its beginning alone: what they say of the output is no count of it. */
   readonly lacksOutput?: boolean | undefined;
-  /** Whether the upstream goes on generating by itself; undefined: it has not said. */
+  /** Whether the upstream goes on generating after the connection ends; undefined: it has not said so. */
   readonly goesOn?: boolean | undefined;
   /** It was asked to. */
   readonly isBackground?: boolean | undefined;

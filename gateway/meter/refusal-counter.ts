@@ -1,8 +1,8 @@
-// How often is who refused, and why? Counted where errors are answered, so that a served request costs nothing: exact sums of ten seconds,
-// and a line for each of the first refusals. Both go into the journal, as records do.
+// Which caller was refused how often, and why? Counted where errors are answered, so that a served request costs nothing: exact sums of
+// ten seconds, and a line for each of the first refusals. Both go into the journal, as records do.
 //
 //   refusal ──► its window ──(ten seconds over, or too many groups, or the drain)──► refusal-sums
-//         └──► a line of its own, while there is room for it
+//         └──► its own line, while there is room for it
 
 import { randomBytes } from 'node:crypto';
 import type { ErrorCode } from '../../core/catalog/error-codes.ts';

@@ -1,5 +1,5 @@
-// How many tokens would OpenAI's models make of a text? Answered in a thread of its own: its vocabulary takes a tenth of a second and
-// 80 MB to load, and a hostile text takes long to count.
+// How many tokens would OpenAI's models make of a text? Answered in a worker thread: the vocabulary takes a tenth of a second and 80 MB
+// to load, and a hostile text takes long to count.
 
 import { parentPort } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';

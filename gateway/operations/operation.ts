@@ -11,7 +11,7 @@ export interface Operation {
   readonly name: OperationName;
   /** Whether a large body has to be parsed whole before it is served; else its top-level members are enough. */
   mustParse(parts: PipelineParts, asking: Pick<Asking, 'dialect' | 'view' | 'caller' | 'body'>): boolean;
-  /** Whether a request that is refused before it is served counts among the requests of clients. One that is served counts by itself. */
+  /** Whether a refusal before service counts among the client requests. A served request is always counted where it is served. */
   readonly countsRefusals: boolean;
   /**
    * Serves one request, whose body has been read, to its end. Does not throw.

@@ -350,8 +350,8 @@ function encodeFor(
 }
 
 /**
- * Whether the caller's own bytes go to this candidate, and its bytes to the caller. A request that
- * needs several upstream calls is split for every candidate, also for one of its own dialect.
+ * Whether the bytes of the caller go to this candidate unchanged, and the bytes of the candidate to the caller. A request that
+ * needs several upstream calls is split for every candidate, also for a candidate of the same dialect.
  */
 export function passesThrough(
   { dialect, translation }: Pick<RoutedExchange, 'dialect' | 'translation'>,

@@ -16,7 +16,7 @@ export function isPaidFromBudget({ caller, view }: Pick<Exchange, 'caller' | 'vi
   return caller.key.budgets !== undefined || view.tenantBudgets.has(caller.namespace);
 }
 
-/** Tokens that are taken to fit into a model of which nobody has said it: as much as most of those take that are made for documents. */
+/** Assumed for a model of unknown context length: most models made for long documents take as much. */
 const contextLengthDefault = 200_000;
 
 type Tokens = Pick<SpendEstimate, 'input' | 'output'>;
@@ -38,7 +38,7 @@ export function costAtMost(
   return nanodollarsOf(most);
 }
 
-/** Nobody knows yet whether the input is read from a cache or written to it, for how long, and what of the output is reasoning. */
+/** Before the answer it is unknown whether input is read from a cache or written to it, and how much of the output is reasoning. */
 function dearest(input: number, output: number, price: Price): number {
   const rates = ratesFor(input, price);
   const ofInput = input * Math.max(rates.input, rates.cacheWrite, rates.cacheWriteHour);
@@ -47,7 +47,7 @@ function dearest(input: number, output: number, price: Price): number {
   return Math.min(ofInput + ofOutput + (price.perRequest ?? 0), Number.MAX_SAFE_INTEGER);
 }
 
-/** What the caller pays for an attempt, in picodollars; what failed before it was delivered, and calls of its own provider, cost it nothing. */
+/** The caller's cost of an attempt, in picodollars: 0 for an attempt that failed before delivery, and for the caller's own provider. */
 export function costOfCaller({
   payer,
   costPicodollars,

@@ -88,7 +88,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
   private readonly exchange: RoutedExchange;
   private readonly request: CallingRequest;
   private readonly end: CallEnd;
-  /** Of this call only, if it has replaced any: each call learns of new credentials by itself. */
+  /** Only of this call, if it has replaced any: each call notices new credentials separately. */
   private targets: readonly Candidate[];
   /** Positions whose credentials are no longer those of their provider. */
   private replaced: Set<number> | undefined;

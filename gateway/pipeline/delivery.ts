@@ -6,7 +6,7 @@ import { type CommitRule, ordinaryCommit } from '../attempt/commit-point.ts';
 import { GatewayError } from '../request/errors.ts';
 
 export interface Delivery {
-  /** The caller gets a whole answer that it can use, or none of it: any failure before is none it sees. */
+  /** The caller gets a whole, usable answer or an error: a failure before that stays hidden. */
   readonly isAssured: boolean;
   /** Of streamed answers. */
   readonly commitRule: CommitRule;

@@ -11,7 +11,7 @@ const pageTokens = 3_000;
 const pageBytesMin = 10 * 1024;
 /** Roles and separators. */
 const turnTokens = 8;
-/** What a provider puts around tools by itself. */
+/** Text that a provider adds around tools. */
 const toolsTokens = 600;
 
 /** What the conversation costs as input, rather too much than too little. */

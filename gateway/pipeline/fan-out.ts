@@ -6,7 +6,7 @@ import { nextTurn } from '../table/next-turn.ts';
 
 /** Memory of all calls in flight together. */
 interface Room {
-  /** False: there is none for this call in addition to those in flight. */
+  /** False: no memory for this call in addition to those in flight. */
   begin(call: number): boolean;
   end(call: number): void;
 }
@@ -18,7 +18,7 @@ interface Room {
  * A call without a usable target runs again whenever another one has ended, as long as others are in flight: one of them
  * may be the only trial of an open breaker, or hold the last seat of a quota. The same holds for a call without free memory.
  *
- * Each begins in a turn of its own, because writing its request may take a while.
+ * Each call begins in a separate turn of the event loop, because writing its request may take a while.
  *
  * @param atOnce Calls in flight at the same time.
  */

@@ -119,7 +119,7 @@ export class StreamedAnswer implements ClientSink, ClientStreamOwner {
     this.client.breakOff(frame ?? dialect.errorFrame(object, requestId));
   }
 
-  /** Nothing is written by itself any more. */
+  /** Ends keep-alives and the watch for a stalled client. */
   stop(): void {
     this.client.stop();
   }

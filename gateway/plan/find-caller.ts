@@ -10,7 +10,7 @@ import type { TableView } from '../table/view.ts';
 export function findCaller(view: TableView, { namespace, apiKey }: CatalogRequest, wallMs: number): Caller {
   if (apiKey === undefined) return { key: anyKeyOf(namespace), namespace };
   const id = apiKey.includes('/') ? apiKey : `${namespace}/${apiKey}`;
-  // The keys of other namespaces are none of the asker's business: of them this says the same as of none.
+  // The asker may not learn which keys exist in other namespaces: such a key gets the same error as a missing one.
   const entries = id.startsWith(`${namespace}/`)
     ? [...view.keys.values()].filter((entry) => entry.id === id)
     : [];

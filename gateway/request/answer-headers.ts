@@ -1,6 +1,6 @@
 // Which headers does every answer have, whatever it answers?
 
-/** Names in lower case. `generation` is that of the routing table; undefined: there is none yet. */
+/** Names in lower case. `generation` is that of the routing table; undefined before the first table. */
 export function answerHeaders(requestId: string, generation: number | undefined): Record<string, string> {
   const headers: Record<string, string> = {
     'x-request-id': requestId,

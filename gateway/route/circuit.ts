@@ -5,8 +5,8 @@
 //     | 30 s                                                                            v
 //   slow start <--two trials in a row were answered-- half-open --a trial failed--> open (for twice as long)
 //
-// A trial is answered with the first content of its stream, long before it ends, or with its end where it is none. Only
-// then may the next one begin, or five seconds later. What an attempt says that began before the circuit last opened is
+// A trial is answered with the first content of its stream, long before the stream ends; without a stream, with its end. Only
+// then may the next trial begin, or after five seconds. The result of an attempt that began before the circuit last opened is
 // outdated, and ignored.
 
 export interface CircuitLimits {

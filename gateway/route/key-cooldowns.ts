@@ -61,7 +61,7 @@ export class KeyCooldowns {
     return nowMs < untilMs ? untilMs - nowMs : undefined;
   }
 
-  /** Clock time at which the rest ends or has ended; 0: there is none. */
+  /** Clock time at which the cooldown ends or has ended; 0 without one. */
   untilMs(id: string): number {
     return this.cooldowns.get(id)?.untilMs ?? 0;
   }

@@ -85,7 +85,7 @@ export class RecentCalls {
     return isNews;
   }
 
-  /** As of the last reading. */
+  /** At the last reading. */
   get isEmpty(): boolean {
     return this.reported === '';
   }
@@ -110,7 +110,7 @@ export class RecentCalls {
     this.spanSinceMs ??= nowMs;
     const age = nowMs - this.spanSinceMs;
     if (age < spanMs) return;
-    // Nobody read it for longer than it remembers: how old its numbers are is not known.
+    // Not read for longer than a span: the age of its numbers is unknown.
     this.before = age < 2 * spanMs ? this.now : emptySpan();
     this.now = emptySpan();
     this.spanSinceMs = nowMs;

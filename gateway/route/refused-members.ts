@@ -1,5 +1,5 @@
-// Which members does an upstream refuse that the gateway adds to requests by itself? Learnt from its refusals, kept in memory
-// for each target: the first request pays for the lesson with a second try.
+// Which members that the gateway adds to requests does an upstream refuse? Learnt from its refusals, kept in memory for each target:
+// the first request pays for the lesson with a second try.
 
 /** More targets than any table has; the oldest are forgotten, and learn again. */
 const targetsMax = 10_000;

@@ -1,5 +1,5 @@
-// May the same target be asked once more? Repetitions are a small part of what it is asked anyway, so that they never make
-// an outage worse. Trying another target needs no budget: else failover would end where it is needed most.
+// May the same target be tried again? Retries are a small part of its requests, so that they never make an outage worse. Trying
+// another target needs no budget: else failover would end where it is needed most.
 
 const spanMs = 5_000;
 

@@ -1,4 +1,4 @@
-// May a conversation find another provider of its own dialect at its next turn, or another family of
+// May a conversation move to another provider of the same dialect at its next turn, or to another family of
 // models?
 
 import type { DialectName } from '../../core/contract/routing-table.ts';

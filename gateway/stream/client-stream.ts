@@ -129,7 +129,7 @@ export class ClientStream implements Timed {
     if (!this.isOver) this.setTimer();
   }
 
-  /** Nothing is written by itself any more. */
+  /** Ends keep-alives and the watch for a stalled client. */
   stop(): void {
     this.isOver = true;
     this.owner.timers.remove(this);

@@ -1,5 +1,5 @@
-// Which of many deadlines is over next? All of a process wait in one queue, and the clock has one timer for the earliest of them: a
-// request takes a place in an array, and no timer of its own.
+// Which of many deadlines is over next? All deadlines of a process wait in one queue, and the clock has one timer for the earliest: a
+// request takes a place in an array instead of a timer.
 
 import type { Clock } from '../../core/clock.ts';
 

@@ -22,14 +22,14 @@ export async function loadTable(bytes: string, yieldNow: () => Promise<void> = n
     return await loadInPieces(bytes, yieldNow);
   } catch (error) {
     if (!(error instanceof TableRefusedError) && !(error instanceof SyntaxError)) throw error;
-    // Once more as a whole, so that the fault has its place in the whole.
+    // Parsed again as a whole, so that the error names the fault's place in the whole table.
     return buildTableView(parseRoutingTable(parseJson(bytes)));
   }
 }
 
-/** The same as of the whole. Only the lists grow with an installation. */
+/** The same result as parsing the whole. Only the lists grow with an installation. */
 async function loadInPieces(text: string, yieldNow: () => Promise<void>): Promise<TableView> {
-  // To make a text of its bytes took a turn already, and to adopt the view takes one of its own.
+  // Decoding the bytes already took one turn of the event loop, and adopting the view takes another.
   await yieldNow();
   const { data, pieces } = cutLists(text);
   if (!hasLists(data)) throw new SyntaxError('a list is missing');

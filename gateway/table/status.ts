@@ -39,7 +39,7 @@ export class TableStatus {
   }
 
   refused(reason: string, { failure, version }: RefusedTable): void {
-    // An older one than the one in use is none the pod should have.
+    // A table older than the one in use is not an error to report: the pod should not use it.
     if (failure === 'older') return;
     const { rejected } = this.now;
     const cut = reason.slice(0, reasonCharsMax);

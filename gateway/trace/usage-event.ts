@@ -48,7 +48,7 @@ export function usageEvent(record: LedgerRecord, span: Span | undefined): LogRec
     price_catalog_model: catalog && `${catalog.provider}/${catalog.model}`,
     payer: plain.payer,
     table_generation: plain.tableGeneration,
-    // Who it is may be a person; the team is none.
+    // The owner's name may be that of a person; a team is not personal data.
     'owner.team': owner?.team,
     ...Object.fromEntries(Object.entries(metadata ?? {}).map(([name, value]) => [`metadata.${name}`, value])),
   };

@@ -1,5 +1,5 @@
-// With which session of its own is a caller signed in, where an upstream is to know callers apart? Its first request has it exchanged, later ones
-// have it renewed before its end. What nobody uses ends by itself.
+// Which session does each caller get, where an upstream is to know callers apart? Its first request exchanges a token for the session,
+// later requests renew the session before its end. An unused session is not renewed, and ends.
 
 import type { Caller } from '../request/caller.ts';
 import type { CallerSessions, Credential, CredentialPerCaller, ExchangeCredential } from './credential.ts';

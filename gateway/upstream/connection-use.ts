@@ -7,8 +7,8 @@ import { Client, type Dispatcher } from 'undici';
 export interface ConnectionUse {
   requests: number;
   /**
-   * Nobody waits for the request that was last given to it. If the connection is being made for that, it is given up, and
-   * undici lets go of the request: by itself it keeps one, with its body, for as long as the attempt to connect takes.
+   * The last request on this connection was cancelled. A connection that is still being opened for it is given up, and undici drops the
+   * request: otherwise undici would keep the request and its body until the attempt to connect ends.
    */
   giveUp(): void;
 }

@@ -18,8 +18,8 @@ export interface Credential {
   /** Called without a valid lease. Concurrent callers share one exchange. Rejects if it fails. */
   renew(): Promise<Lease>;
   /**
-   * The upstream has answered a request with this lease. Where it refuses the lease, gives the one to send that request with once more.
-   * Absent: what is refused cannot be renewed here.
+   * The upstream has answered a request with this lease. After a refusal, gives the lease for the second try of that request.
+   * Absent: a refused credential cannot be renewed here.
    */
   refuse?(lease: Lease, status: number, header: HeaderReader): Lease | Promise<Lease> | undefined;
 }

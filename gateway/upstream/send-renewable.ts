@@ -1,5 +1,5 @@
-// How is a request sent that is signed in with what can be renewed? It is renewed before where it has ended; and once more where the upstream
-// refuses it all the same: for the attempt all of it is one transmission.
+// How is a request sent whose credential can be renewed? An ended credential is renewed before; after a refusal it is renewed too, and the
+// request is sent a second time. For the attempt both are one transmission.
 
 import type { Credential, Lease } from './credential.ts';
 import type { UpstreamCall, UpstreamReceiver } from './send.ts';

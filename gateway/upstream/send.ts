@@ -140,7 +140,7 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler,
     if (!this.receiver) controller.abort(new Error('no longer wanted'));
   }
 
-  /** Its first byte, of an informational one too; what TLS sends of its own is none. */
+  /** First byte of the response, informational ones included; TLS handshake bytes do not count. */
   onResponseStarted(): void {
     this.hasBegun = true;
   }
@@ -200,8 +200,8 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler,
   }
 
   /**
-   * Each piece by itself until the client has some of the answer: what cannot be read in one of them must not take the others with it. From
-   * then on all of a turn are read, and written, as one.
+   * Delivers each piece separately until the client has some of the answer: a piece that cannot be read must not spoil those before it. From
+   * then on all pieces of a turn are read and written as one.
    */
   private deliver(): void {
     const { piece, more } = this;

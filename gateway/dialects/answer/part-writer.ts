@@ -41,7 +41,7 @@ interface WaitingPart {
   hasInput: boolean;
   /** The end of what came, where it may be half a character; with the probabilities of its tokens. */
   half: { readonly text: string; readonly logprobs: readonly unknown[] | undefined } | undefined;
-  /** Input that can be unwrapped when all of it is there. */
+  /** Input that can be unwrapped only as a whole. */
   wrapped: KeptText | undefined;
   /** Of a call whose input is an object; absent if only the upstream knows where it ends. */
   readonly inputEnd: ObjectEnd | undefined;
@@ -232,7 +232,7 @@ export class PartWriter {
     return part;
   }
 
-  /** Halves of a pair that come in two pieces are one character; one alone is none. */
+  /** A surrogate pair may be split between two pieces: its first half waits for the second. */
   private piece(part: WaitingPart, text: string, logprobs: readonly unknown[] | undefined): void {
     const { half } = part;
     const isJson = part.head.type === 'tool-call' && part.head.kind === 'function';

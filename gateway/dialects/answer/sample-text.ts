@@ -40,7 +40,7 @@ export function sampledText(bytes: Uint8Array): SampledText {
 function textOf(data: string): string | undefined {
   const event = asRecord(parseJson(data));
   if (event === undefined) return undefined;
-  // What has a type and is no delta says the whole of a part once more.
+  // A typed event that is not a delta repeats the whole text of a part.
   if (typeof event.type === 'string' && !event.type.endsWith('delta')) return '';
   const found = new Set<string>();
   collect(event, found, 0);

@@ -1,8 +1,8 @@
 // Of which stop sequences may a text be in the middle, and how do they go on? One automaton for all of
 // them (Aho and Corasick): a text is read once, however many they are and however they repeat themselves.
 //
-// A state is a beginning of a sequence. States are numbered along a sequence, in a row; where a sequence
-// leaves another, it begins a row of its own. They are kept in bytes: sequences may be megabytes long.
+// A state is a beginning of a sequence. The states of a sequence are numbered in a row; a sequence that branches off another begins its
+// own row. States are kept in bytes, because sequences may be megabytes long.
 
 export interface StopWords {
   /** The character that leads to a state from the one before it; -1 where a row begins. */

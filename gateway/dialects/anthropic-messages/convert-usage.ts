@@ -112,9 +112,9 @@ function besideTotalsIn(iterations: unknown): BesideTotals | undefined {
 }
 
 /**
- * Of all samplings of a message its totals have the turns of the model that gave the answer. They leave out what summed up the conversation
- * (`compaction`), what an advisor was asked (`advisor_message`), and a model that declined, which is billed where it had begun to
- * answer. What is to come is taken for work of its own too, as all has been so far that was no turn.
+ * The totals of a message cover the turns of the model that gave the answer. They leave out the summary of the conversation
+ * (`compaction`), questions to an advisor (`advisor_message`), and a model that declined, which is billed only if it had begun to
+ * answer. An unknown type counts as left out too, because every type so far that is not a turn was left out.
  */
 function isBesideTotals(one: JsonRecord, served: JsonRecord | undefined): boolean {
   if (typeof one.type !== 'string') return false;

@@ -30,7 +30,7 @@ export function decodeTools(tools: unknown, choice: unknown, note: NoteAsk): Dec
   for (const [index, entry] of list.entries()) {
     const path = `tools[${index}]`;
     const tool = readRecord(entry, path);
-    // A connection to a server's tools has no name of its own.
+    // A connection to a server's tools has no name.
     const isUnnamed = tool.type === 'mcp_toolset';
     const name = isUnnamed ? path : readName(tool.name, `${path}.name`);
     offers.set(name, decodeOffer(tool, name, path, note));

@@ -60,7 +60,7 @@ function decodeSystem(system: unknown, note: NoteAsk): readonly Part[] {
   return kept;
 }
 
-/** Elsewhere it would spoil prompt caches. Most often it has a block of its own. */
+/** The line changes with every request and would spoil the prompt caches of other vendors. It usually fills a whole block. */
 function withoutFirstLine(part: PartOf<'text'>): readonly Part[] {
   const end = part.text.indexOf('\n');
   const text = end === -1 ? '' : part.text.slice(end + 1);

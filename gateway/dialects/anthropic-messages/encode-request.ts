@@ -58,7 +58,7 @@ export function encodeMessagesRequest(
   );
 }
 
-/** Each part stays a block of its own, so that a cached prefix may end after any of them. */
+/** Each part stays its own block, so that a cached prefix may end after any of them. */
 function encodeSystem(
   { system }: Conversation,
   { takesForcedCalls }: ModelTraits,

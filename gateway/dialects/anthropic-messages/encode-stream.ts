@@ -3,9 +3,8 @@
 //
 //   message_start (content_block_start content_block_delta* content_block_stop)* message_delta message_stop
 //
-// The start is held back until there is something to begin: until then the answer may still fail
-// with a status of its own. The end waits for the last usage, which some upstreams send after the
-// finish reason.
+// The start is held back until there is content: until then the answer may still fail with an HTTP status. The end waits for the last
+// usage, which some upstreams send after the finish reason.
 
 import type { Usage } from '../../../core/contract/ledger-record.ts';
 import { estimateTokensOfLength } from '../answer/estimate-tokens.ts';

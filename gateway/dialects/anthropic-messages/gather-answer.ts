@@ -89,7 +89,7 @@ function append(members: Members, name: string, text: unknown): void {
   members[name] = (typeof known === 'string' ? known : '') + text;
 }
 
-/** Where the answer is cut short, the input is too: half an object is none. */
+/** In an answer that was cut short, the input may be half an object, which no client can parse: it becomes `{}`. */
 function encodeBlock({ members, input }: Block, isWhole: boolean): JsonRecord {
   if (input.trim() === '') return members;
   const value = parseJson(input);

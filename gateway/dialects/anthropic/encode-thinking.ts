@@ -16,7 +16,7 @@ interface EncodedThinking {
   readonly isThinking: boolean;
 }
 
-/** Room for the thinking of an effort without a budget of its own. */
+/** Room for thinking at an effort that has no budget. */
 const thinkingTokensMax = 32_768;
 
 /** What a model may write where neither the caller nor the route says it. */

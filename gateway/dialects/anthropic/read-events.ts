@@ -46,14 +46,14 @@ export function hasEnded(reason: unknown): boolean {
 /** The fault of a message that has only its end mark. */
 export const saysNothing = 'the message ended without content and without a stop reason';
 
-/** Of a plain message. One that says nothing, and not how it ended, is none: another upstream can give the whole answer. */
+/** For a plain message. Without content and without a stop reason it counts as failed: another upstream can give the whole answer. */
 export function isAnswer({ content, stop_reason: reason }: JsonRecord): boolean {
   return (
     hasEnded(reason) || (Array.isArray(content) && content.some((block) => hasBlockContent(asRecord(block))))
   );
 }
 
-/** What begins empty and is filled by deltas is none. */
+/** A text or thinking block starts empty and is filled by deltas: empty, it is not content yet. */
 export function hasBlockContent(block: JsonRecord | undefined): boolean {
   switch (block?.type) {
     case undefined:

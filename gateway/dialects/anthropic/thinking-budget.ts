@@ -3,7 +3,7 @@
 /** The smallest budget the dialect allows. */
 export const budgetMin = 1024;
 
-/** Undefined: no limit of its own. */
+/** Undefined: the effort has no budget. */
 export function budgetOf(effort: string): number | undefined {
   switch (effort) {
     case 'minimal':

@@ -1,4 +1,4 @@
-// Images and documents as Converse has them: by format, and each document with a name of its own.
+// Images and documents as Converse takes them: by format, and each document with a unique name.
 
 import type { PartOf } from '../conversation.ts';
 

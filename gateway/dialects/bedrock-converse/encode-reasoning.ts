@@ -1,4 +1,4 @@
-// How shall the model think, and in which of its own request fields is that said?
+// How shall the model think, and which of the model's own request fields says so?
 
 import { asRecord } from '../../json/record.ts';
 import { encodeThinking } from '../anthropic/encode-thinking.ts';

@@ -78,7 +78,7 @@ class TurnEncoder {
     );
   }
 
-  /** A point is a block of its own after what it covers; after reasoning it would be refused. */
+  /** A cache point is its own block, after the block that it covers. After reasoning, Bedrock would refuse it. */
   private marked(part: Part): readonly Block[] {
     const blocks = this.part(part);
     const isMarked = part.cacheHint !== undefined && this.traits.takesCachePoints;

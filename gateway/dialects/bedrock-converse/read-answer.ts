@@ -66,7 +66,7 @@ export function readConverseEnding(members: JsonRecord, hasCalls: boolean, hasAn
   }
 }
 
-/** An answer that the model has spoilt is none: another try may give one. */
+/** An answer that the model has spoilt counts as failed: another try may succeed. */
 export function faultOfReason({ stopReason: reason }: JsonRecord): AnswerFault | undefined {
   if (reason !== 'malformed_model_output' && reason !== 'malformed_tool_use') return undefined;
   const message = 'The model wrote an answer that cannot be read.';

@@ -188,5 +188,5 @@ function isPlain(bytes: Buffer): boolean {
   return !bytes.includes(0x0d) && !bytes.includes(0);
 }
 
-/** May stand before the first event, and is none of it; latin1 of its UTF-8 bytes. */
+/** A server may send it before the first event, and it is not part of that event; latin1 of its UTF-8 bytes. */
 const byteOrderMark = '\u00ef\u00bb\u00bf';

@@ -7,7 +7,7 @@ import { readErrorMember } from '../answer/read-error.ts';
 /** Ends the streams of the OpenAI text dialects; some providers append it to streams of other dialects, too. */
 export const doneMark = '[DONE]';
 
-/** Whether data holds nothing at all, so that an event of it is none. */
+/** Whether data is empty, so that its event is skipped. */
 export function holdsNothing(trimmed: string): boolean {
   return trimmed === '' || trimmed === 'null' || trimmed === '""';
 }

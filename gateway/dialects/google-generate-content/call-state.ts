@@ -23,5 +23,5 @@ export function readCallState(extra: JsonRecord | undefined): CallState | undefi
   return { signature, id: typeof id === 'string' ? id : undefined };
 }
 
-/** Taken in place of a signature where there is none: the call is another provider's, or its client has lost it. */
+/** Gemini accepts this for a call without a signature: another provider made the call, or the client has lost the signature. */
 export const noSignature = 'skip_thought_signature_validator';

@@ -1,4 +1,4 @@
-// An answer of Gemini, plain or streamed, in our own form. Each chunk of a stream is an answer of its own, with what is new since the last.
+// An answer of Gemini, plain or streamed, in our own form. Each chunk of a stream is a whole answer object that holds only new content.
 
 import { parseJson } from '../../../core/parse-json.ts';
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';

@@ -11,7 +11,7 @@ export interface ModelTraits {
   readonly wantsSignatures: boolean;
   /** Whether a call and its result carry an id: `never`, `always`, or `echo` where the upstream has given one. */
   readonly callIds: 'never' | 'always' | 'echo';
-  /** Takes JSON Schema; else a smaller language of its own. */
+  /** Takes JSON Schema; else Google's smaller schema language. */
   readonly takesJsonSchema: boolean;
   /** Takes functions beside a form of the answer, and beside web search. */
   readonly combinesTools: boolean;

@@ -1,5 +1,5 @@
-// What does a choice of a chat completion lack that its clients go by? Each call an id of its own, each piece of a call the
-// index of its call, each chunk a `delta`.
+// Which members that clients rely on does a choice of a chat completion lack? The id of a call, the index of the call in a piece of
+// it, the `delta` of a chunk.
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { partsMax } from '../answer/part-writer.ts';

@@ -81,7 +81,7 @@ function decodeClientItem(
 /** Undefined for what is no part of a turn. */
 function decodeItem(item: JsonRecord, name: string, ask: NoteAsk): Turn | undefined {
   if (isReference(item)) {
-    // Programs that let their answers be stored refer to reasoning of ours, which nobody keeps: it is left out, as where bytes pass.
+    // Programs with stored answers refer to reasoning items that this gateway minted and does not keep: dropped, as in pass-through.
     if (!isMintedId(item.id)) ask('stored-state', name);
     return undefined;
   }

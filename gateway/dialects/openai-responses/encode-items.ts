@@ -45,7 +45,7 @@ const callIdLengthMax = 64;
 
 const roleOf = { system: 'developer', user: 'user', assistant: 'assistant' } as const;
 
-/** Undefined for what is an item of its own, or nothing. */
+/** Undefined for a part that becomes its own item, or nothing. */
 function encodeContent(part: Part, role: Turn['role']): unknown {
   switch (part.type) {
     case 'text':

@@ -4,7 +4,7 @@
 //
 //   message    added -> (content part added -> delta* -> done -> content part done)* -> done
 //   call       added -> delta* -> arguments or input done -> done
-//              of a tool with items of its own: added -> done, when its input is whole
+//              of a tool with its own item type: added -> done, when its input is whole
 //   reasoning  added -> (summary part added -> delta* -> done -> summary part done)? -> done
 //
 // A message and reasoning begin with their first text: an item that stays empty has no events.
@@ -47,7 +47,7 @@ const itemBytes = 500;
 export class OutputItems {
   /** The length of all that was written, for an estimate of its tokens. */
   textLength = 0;
-  /** Of all that is said once more when its item ends, and at the end. */
+  /** Bytes of text that the end of an item, and the end of the response, repeat. */
   keptBytes = 0;
   private readonly finished: { readonly item: OpenItem; readonly status: ResponseEnd['status'] }[] = [];
   private readonly id: string;

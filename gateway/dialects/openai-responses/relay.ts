@@ -90,7 +90,7 @@ class ResponsesEvents implements NamedEvents {
   readonly family = /^response(?:\.[a-z0-9_]+)+$/;
   /** Data of `response.created`: as bytes, because it repeats all instructions and tools and is rarely needed. */
   private created: Buffer | undefined;
-  /** The items that have ended, as they were sent; undefined if they are too long to be said once more at the end. */
+  /** The items that have ended, as they were sent; undefined if they are too long to be repeated at the end. */
   private items: Buffer[] | undefined = [];
   private itemBytes = 0;
   private repaired: string | undefined;
@@ -111,7 +111,7 @@ class ResponsesEvents implements NamedEvents {
     }
   }
 
-  /** What the pieces make up is said once more as a whole. */
+  /** Deltas may be left out: the `done` event repeats their text. */
   isPiece(name: string): boolean {
     return name.endsWith('.delta');
   }

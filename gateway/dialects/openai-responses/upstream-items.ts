@@ -50,7 +50,7 @@ export function readContentPart(value: unknown):
     }
   | undefined {
   const part = asRecord(value);
-  // Raw reasoning has content parts of its own.
+  // Raw reasoning has its own type of content part.
   if (!part || part.type === 'reasoning_text') return undefined;
   const { refusal, text } = part;
   if (typeof refusal === 'string') return { type: 'refusal', text: refusal, logprobs: undefined };

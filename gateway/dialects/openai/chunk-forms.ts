@@ -9,7 +9,7 @@ interface ChunkForm {
   readonly before: Buffer;
   /** From its closing quote on: up to the blank line, or to the text that OpenAI pads events with. */
   readonly after: Buffer;
-  /** From the closing quote of the padding on; empty if there is none. */
+  /** From the closing quote of the padding on; empty without padding. */
   readonly last: Buffer;
   /** The id of the answer is in `before`: where that is the same, all is that clients go by. */
   readonly isNamedBefore: boolean;
@@ -145,7 +145,7 @@ function hasBytesAt(bytes: Buffer, part: Buffer, from: number): boolean {
   return to <= bytes.length && part.compare(bytes, from, to) === 0;
 }
 
-/** Of a text in JSON; -1 if there is none. */
+/** Of a text in JSON; -1 without one. */
 function closingQuote(bytes: Buffer, start: number): number {
   let end = bytes.indexOf(quoteByte, start);
   while (end !== -1 && isEscaped(bytes, end)) end = bytes.indexOf(quoteByte, end + 1);

@@ -15,7 +15,7 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
   const prompt = count(usage?.prompt_tokens);
   const completion = count(usage?.completion_tokens);
   if (!usage || (prompt === undefined && completion === undefined)) return undefined;
-  // Beside a count that is none the other is worth nothing: half a bill would look like a whole one.
+  // With one absurd count, the other is dropped too: half a bill would look like a whole one.
   if (isAbsurd(usage.prompt_tokens, prompt) || isAbsurd(usage.completion_tokens, completion))
     return undefined;
   const total = count(usage.total_tokens);
@@ -139,7 +139,7 @@ function isAbsurd(reported: unknown, believed: number | undefined): boolean {
   return reported !== undefined && reported !== null && believed === undefined;
 }
 
-/** Left out if there is none: few answers have sound. */
+/** Left out without audio tokens: few answers have sound. */
 function audioOf({ audioInput = 0, audioOutput = 0 }: Pick<Usage, 'audioInput' | 'audioOutput'>) {
   return { ...(audioInput > 0 ? { audioInput } : {}), ...(audioOutput > 0 ? { audioOutput } : {}) };
 }

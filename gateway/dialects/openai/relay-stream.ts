@@ -24,7 +24,7 @@ import { stripNullUsage, stripUsage } from './strip-usage.ts';
 
 /** What differs between chat completions and completions. */
 interface RelayOptions {
-  /** Answers the stream must end, each with a finish reason of its own. */
+  /** Number of answers in the stream; each must end with a finish reason. */
   readonly choices: number;
   /** The caller asked for usage; otherwise the usage chunk and `"usage":null` are taken out. */
   readonly wantsUsage: boolean;
@@ -290,7 +290,7 @@ const toolCall = /"(?:tool_calls"\s*:\s*\[|function_call"\s*:\s*\{)/;
 /** What an event must be parsed for: an error, or a finish reason or counts that are not null. */
 const marker = /"(?:error"|(?:finish_reason|usage)"[\t-\r ]*:[\t-\r ]*[^n\t-\r ])/;
 
-/** Infinity if there is none. */
+/** Infinity without a marker. */
 function firstMarker(text: string): number {
   const at = text.search(marker);
   return at === -1 ? Number.POSITIVE_INFINITY : at;

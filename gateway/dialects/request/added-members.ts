@@ -1,5 +1,5 @@
-// Which members does the gateway add to a request by itself, that an upstream of the dialect may not know? A caller must never
-// be refused for one of them.
+// Which members does the gateway add to a request that an upstream of the dialect may not know? A caller must never be refused for
+// one of them.
 
 import type { UpstreamError } from '../dialect.ts';
 

@@ -24,7 +24,7 @@ export type ParameterRule =
   | { readonly kind: 'object-or-string' }
   | { readonly kind: 'text-or-list' };
 
-/** The fault of the value; undefined if there is none. */
+/** The fault of the value; undefined if the value is valid. */
 export function judgeValue(value: unknown, rule: ParameterRule): string | undefined {
   switch (rule.kind) {
     case 'number':

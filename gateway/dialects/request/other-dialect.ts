@@ -53,7 +53,7 @@ const toolForms = {
 
 export type ToolFormName = keyof typeof toolForms;
 
-/** @returns What it lacks, and words; undefined if it is of its own form, or of a type that a provider knows. */
+/** @returns What it lacks, and words; undefined if it has the form of this dialect, or a type that a provider knows. */
 export function otherToolForm(
   tool: unknown,
   own: ToolFormName,

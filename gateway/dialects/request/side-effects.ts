@@ -16,7 +16,7 @@ export function isGiven(body: RequestBody, name: string): boolean {
   return member !== undefined && !body.isNull(member);
 }
 
-/** Whether a tool is offered that the provider runs by itself. */
+/** Whether the request offers a tool that the provider runs itself. */
 export function offersHostedTools(body: RequestBody): boolean {
   const member = body.member('tools');
   if (member === undefined) return false;

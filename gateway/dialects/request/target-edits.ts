@@ -45,8 +45,8 @@ export function targetEdits(
 }
 
 /**
- * What the caller sends to have another model than the target's, which the provider would serve and charge for: nobody
- * has said that the caller may have it, and the ledger knows the target's price alone.
+ * Members that name another model than the target's, which the provider would serve and charge for. The caller may have no
+ * access to that model, and the ledger knows only the price of the target.
  */
 export function withheldMembers(
   body: RequestBody,

@@ -1,5 +1,5 @@
-// How does what a provider wants back with one call come back, where clients drop thinking? In the call's id, which every client
-// sends back with the call and with its result. An id of Messages has no limit of its own; LiteLLM does the same.
+// How does a client that drops thinking send back what the provider needs with a call? In the id of the call, which every client
+// sends back with the call and with its result. An id of Messages has no length limit; LiteLLM does the same.
 //
 //   <id>_penstock1_<origin>_<base64url of JSON>
 

@@ -60,7 +60,7 @@ function callOf(
   );
 }
 
-/** What the provider gave of its own, as an entry of our own or of its own. */
+/** The provider's state, either in our form or in the provider's. */
 export function stateOf({ opaque }: PartOf<'thinking'>): JsonRecord | undefined {
   return opaque?.state.kind === 'details' && isRecord(opaque.state.value) ? opaque.state.value : undefined;
 }

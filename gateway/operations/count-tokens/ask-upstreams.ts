@@ -53,7 +53,7 @@ export async function askUpstreams(
   return { counted: undefined, attempts };
 }
 
-/** Counting has limits, rights and troubles of its own: only of an account without money it says what holds for all requests. */
+/** Token counting has separate limits, rights and outages: only "the account is out of money" says something about all requests. */
 function signalOf(answer: SmallAnswer | undefined, candidate: Candidate): HealthSignal {
   if (answer === undefined || answer.status === 200) return { type: 'none' };
   const error = findUpstreamDialect(candidate.dialect).readError(Buffer.from(answer.body));

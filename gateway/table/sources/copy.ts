@@ -32,7 +32,7 @@ export class TableCopy {
     this.onFailure = onFailure;
   }
 
-  /** Undefined if there is none. @throws {TableLoadError} if it is damaged. */
+  /** Undefined without a copy. @throws {TableLoadError} if the copy is damaged. */
   async readManifest(): Promise<Manifest | undefined> {
     const bytes = await this.files.readFile(join(this.folder, manifestFile)).catch((error: unknown) => {
       if (isMissing(error)) return undefined;

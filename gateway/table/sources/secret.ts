@@ -254,7 +254,7 @@ class WatchedPointer implements SecretSource {
     const { clock, random, holder } = this.options;
     let failures = 0;
     while (this.wanted && !this.isClosed) {
-      // The first table is waited for, and a revocation waits for nobody.
+      // The first table and a revocation are loaded at once; other tables after a random delay, so that not all pods load together.
       if (holder.current() && !this.isUrgent && failures === 0) await this.wait(random() * spreadMs);
       const manifest = this.wanted;
       if (!manifest || this.isClosed) break;

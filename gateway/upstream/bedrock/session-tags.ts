@@ -1,4 +1,4 @@
-// With which tags is a role assumed, so that the bill of AWS shows who calls? Those of the caller; of the Provider's namespace, where nobody calls yet.
+// Which tags does an assumed role carry, so that the AWS bill shows the caller? The caller's; the Provider's namespace without a caller.
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/id_session-tags.html
 
 import type { Caller } from '../../request/caller.ts';
@@ -20,7 +20,7 @@ export function taggingOf({ entry, namespace: home }: ProviderView) {
       return namespace === home ? undefined : namespace;
     },
     tagsOf({ key, namespace }: Caller): SessionTags {
-      // Its namespace is a tag by itself, and AWS takes 256 characters.
+      // The namespace has its own tag, and AWS takes 256 characters.
       const name = key.id.slice(key.id.indexOf('/') + 1);
       return { ...byNamespace(namespace), ...(isByKey && { 'penstock.dev/api-key': name }) };
     },

@@ -68,7 +68,7 @@ function canonicalRequest(
   return { names, canonical };
 }
 
-/** Each segment of the path as it is sent is encoded once more. */
+/** AWS signs the path with each already encoded segment encoded a second time. */
 function pathAsSigned(path: string): string {
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.');
   return `/${segments.map(encoded).join('/')}${path.endsWith('/') && segments.length > 0 ? '/' : ''}`;

@@ -1,4 +1,4 @@
-// Where does the Gemini API serve a model? At a path with its name, and one of its own for streams.
+// Where does the Gemini API serve a model? At a path with the model's name, and at another one for streams.
 // https://ai.google.dev/api/generate-content
 
 import type { AddressFor, UpstreamAsk } from '../address.ts';

@@ -1,4 +1,4 @@
-// At which authority, and for which scope, does a resource of Azure want tokens? Its host says it, where nobody else does.
+// From which authority, and for which scope, does an Azure resource want tokens? Derived from its host, unless the Provider says it.
 
 const authorities = {
   com: 'https://login.microsoftonline.com/',
