@@ -8,7 +8,7 @@ import type { GatewayPod } from './watch/gateway-pods.ts';
 interface DebugFacts {
   /** Name of this replica. */
   readonly replica: string;
-  /** Name of the replica that holds the lease; undefined where nobody does, or nothing is known. */
+  /** Name of the replica that holds the lease; undefined without a leader, or before the lease was read. */
   readonly leader: string | undefined;
   /** What is known where this replica leads. */
   readonly leading?: {

@@ -177,9 +177,9 @@ export interface OperatorSettings {
   readonly gatewaySelector: string;
   readonly podName: string;
   readonly platform: PlatformSettings;
-  /** Of TenantPolicies; undefined: there is none. */
+  /** File with TenantPolicies; undefined without one. */
   readonly policiesFile?: string | undefined;
-  /** What NetworkPolicies let pass on every port; undefined: there are none. */
+  /** What NetworkPolicies let pass on every port; undefined without them. */
   readonly networkPolicyRanges?: readonly string[] | undefined;
   /** Empty: the whole cluster. */
   readonly tenantNamespaces: readonly string[];

@@ -38,7 +38,7 @@ interface OperatorParts {
   /** TenantPolicies of the chart's values. */
   readonly policies?: readonly RawPolicy[] | undefined;
   readonly log: Log;
-  /** What a process does by itself and a simulation in its own way. */
+  /** What a simulation replaces. */
   readonly seams?: OperatorSeams;
 }
 
@@ -167,7 +167,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
     },
   };
 
-  /** Nobody leads who has not read everything. */
+  /** A replica joins the election only after it has read everything. */
   function stand(): void {
     if (isClosed) return;
     election = startElection({

@@ -19,7 +19,7 @@ interface Wish {
   readonly serverNames: readonly string[];
   readonly lifetimeMs: number;
   readonly nowMs: number;
-  /** Absent: signed by itself. */
+  /** Absent: self-signed. */
   readonly issuer?: KeyPair | undefined;
 }
 

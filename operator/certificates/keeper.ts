@@ -121,7 +121,7 @@ export function keepCertificates({
     return await readObject(client, pathOf(name), { timeoutMs: callMs });
   }
 
-  /** Nothing is written where it says so already. @throws {KubeError} 409 where somebody else wrote it since: the next look reads that. */
+  /** Writes only a difference. @throws {KubeError} 409 after a concurrent write by another client: the next look reads that. */
   async function write(
     secret: KubeObject,
     texts: Readonly<Record<string, string | undefined>>,

@@ -28,7 +28,7 @@ export async function renewCertificates(
     plan.authority === 'keep' && stored.authority !== undefined
       ? stored.authority
       : await issueCertificate({
-          // Of two authorities at once, each has a name of its own: by it OpenSSL finds who signed.
+          // During a rotation two authorities are valid, and OpenSSL finds the issuer by its name: so each name is unique.
           name: `${instance} internal CA ${new Date(nowMs).toISOString()}`,
           serverNames: [],
           lifetimeMs: authorityLifetimeMs,

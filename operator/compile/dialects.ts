@@ -49,7 +49,7 @@ interface SpokenTarget {
   readonly apis: readonly UpstreamApi[];
 }
 
-/** @param declared what the model can do; empty: nobody has said, so text is enough to be served. */
+/** @param declared what the model can do; empty: not declared, so text is enough for service. */
 export function pairUp(api: Api, target: SpokenTarget, declared: readonly ModelCapability[]): Pairing {
   const client = dialectOfApi[api];
   const [upstream = client] = rankUpstreams(

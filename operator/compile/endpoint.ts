@@ -63,7 +63,7 @@ interface Connected {
 
 const PROXY_URL = /^(https?|socks5):\/\/(.+?)(?::([0-9]{1,5}))?$/;
 
-/** Undefined where there is none. @throws {TypeError} where its address is none: its schema has let something through. */
+/** Undefined without a proxy. @throws {TypeError} for an invalid address, which the schema should have refused. */
 export function proxyOf({ proxy }: Pick<Connected, 'proxy'>): ProxyEndpoint | undefined {
   if (proxy === undefined) return undefined;
   const [, scheme, host, portText] = PROXY_URL.exec(proxy.url) ?? [];

@@ -82,7 +82,7 @@ function regrantCredential(
 ): Credential | undefined {
   const { id, from } = credential;
   const { id: providerId, tls } = entry;
-  // Of a table that does not say where it is from: nobody's consent can be asked.
+  // A table of an older release does not say which Secret the value came from, so the Secret's consent cannot be checked.
   if (from === undefined) return undefined;
   const use = { field: id, namespace: namespaceOf(providerId), secret: from.secret, key: from.key };
   const ofConnection = connectionCredential(id, use, endpoint, proxy);

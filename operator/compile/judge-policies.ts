@@ -89,7 +89,7 @@ function rangeProblem(cidr: string, path: string): Problem[] {
   }
 }
 
-/** No earlier form is known, as after a restart: each member that is right by itself counts. */
+/** No earlier form is known, as after a restart: each member that is valid on its own counts. */
 function readableParts(object: RawPolicy, servicePrefix: string): TenantPolicySpec | undefined {
   const { namespaces, ...members } = Object.fromEntries(Object.entries(Object(object.spec)));
   const withMembers = (spec: object) => read({ ...object, spec: { namespaces, ...spec } }, servicePrefix);

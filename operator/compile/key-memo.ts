@@ -11,7 +11,7 @@ import type { Finding } from './verdict.ts';
 export interface KeyReader {
   /** The Secret to look up; none with imports. */
   readonly secretName: string | undefined;
-  /** When the result changes by itself, given this Secret; each in Unix milliseconds. */
+  /** When the result changes with time alone, given this Secret; each in Unix milliseconds. */
   turns(secret: SecretRecord | undefined): readonly number[];
   compile(secret: SecretRecord | undefined): CompiledKey;
 }
@@ -32,7 +32,7 @@ interface KeyMemoInput {
 interface RememberedKeys {
   /** One for each object that is not being deleted; in no order. */
   readonly keys: readonly CompiledKey[];
-  /** When some result changes by itself. */
+  /** The next time at which some result changes with time alone. */
   readonly nextTurnMs: number | undefined;
 }
 
@@ -48,7 +48,7 @@ interface Slot {
   readonly secretPlace: string | undefined;
 }
 
-/** A time in which no result changes by itself; its end is not in it any more. */
+/** A span in which time alone changes no result; without its end. */
 interface Calm {
   readonly fromMs: number;
   readonly untilMs: number;

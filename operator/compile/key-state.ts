@@ -33,7 +33,7 @@ export interface KeyState {
  */
 export const CLOCK_TOLERANCE_MS = 10 * 60_000;
 
-/** Whether nobody's clock is before it. */
+/** Whether the end is past on every clock, also on the slowest. */
 export function isLongPast(endMs: number, nowMs: number): boolean {
   return nowMs >= endMs + CLOCK_TOLERANCE_MS;
 }
@@ -127,7 +127,7 @@ function previousEnd(
   return Math.min(...ends);
 }
 
-/** Undefined where somebody has written another thing there, or a time that nobody could have meant. */
+/** Undefined after a hand edit: not a time, or a time out of range. */
 function readTime(text: string | undefined): number | undefined {
   const time = text === undefined ? Number.NaN : Date.parse(text);
   return time >= 0 && time <= TIME_MS_MAX ? time : undefined;

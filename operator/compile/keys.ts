@@ -39,14 +39,14 @@ const SOON_MS = 7 * 24 * 3_600_000;
 interface Version {
   readonly sha256: string;
   readonly notAfterMs?: number;
-  /** Absent: it is a key of this ApiKey for good. Next: not yet, and nobody has it. */
+  /** Absent: a valid key of this ApiKey. Next: not valid yet, and no caller has it. */
   readonly role?: 'retiring' | 'next';
   readonly id?: number;
   readonly createdAtMs?: number;
 }
 
 /**
- * The moments at which the verdict on an ApiKey changes by itself. Between two of them `compileKey` gives
+ * The moments at which time alone changes the verdict on an ApiKey. Between two of them `compileKey` gives
  * the same result for any `nowMs`.
  */
 export function turningPoints(
@@ -153,7 +153,7 @@ export function withConflict(
   ];
   const [first] = findings;
   if (first === undefined) return key;
-  // With a digest of its own left, the ApiKey is worth something still.
+  // With an uncontested digest left, the ApiKey still works and stays accepted.
   const hasOwn = key.digests.some((digest) => !lost.has(digest));
   const conditions = key.verdict.conditions.map((condition) =>
     condition.type === 'Accepted' && !hasOwn ? fails('Accepted', first) : condition,

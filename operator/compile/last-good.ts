@@ -102,7 +102,7 @@ export function withHeld<V extends Pick<Verdict, 'conditions' | 'isInTable' | 'h
 
 const allowedNamespacesSchema = allowedNamespacesField('');
 
-/** Whom the object as it is now allows to use it. Nobody outside its namespace, where that cannot be read or is not permitted. */
+/** Whom the present form of the object shares it with. Only its own namespace if that member is invalid or not permitted. */
 export function consentOf(
   { metadata, spec }: RawObject,
   namespaces: readonly NamespaceRecord[],

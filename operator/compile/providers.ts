@@ -75,7 +75,7 @@ export interface CompiledProvider {
   readonly credentials: readonly Credential[];
   /** Absent where none is wanted, or it is out of service. */
   readonly healthCheck?: HealthCheck;
-  /** Who may target it, and in which dialects; nobody and none where it is not accepted. */
+  /** Who may target it, and in which dialects; empty if it is not accepted. */
   readonly sharedWith: SharedWith;
   readonly apis: readonly UpstreamApi[];
   /** Of one model, where its name may say them; absent: every model speaks `apis`. */
@@ -87,7 +87,7 @@ export interface CompiledProvider {
   readonly outOfService: string;
 }
 
-/** Whose list prices count for its models. Nobody's, where the models are not the vendor's: a namesake costs what it costs. */
+/** Whose list prices its models have. No vendor's, if it is not at a vendor's address: the same name may cost something else there. */
 interface PriceList {
   /** The same for lists that are the same. */
   readonly id: string;

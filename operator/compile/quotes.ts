@@ -9,7 +9,7 @@ import type { CompiledProvider } from './providers.ts';
 import { ratesThere } from './rates-there.ts';
 import { statedPrice } from './stated-price.ts';
 
-/** Or why there is none, as the end of a sentence. */
+/** Or why the model has no price, as the end of a sentence. */
 export type Quote = { readonly price: Price } | { readonly why: string };
 
 interface QuotePeriod {

@@ -16,7 +16,7 @@ export function faultOf(conditions: readonly Condition[]): Condition | undefined
       (type === 'Accepted' || type === 'ResolvedRefs' || (type === 'Issued' && !isWaived(reason))),
   );
 
-  /** Nobody waits for the key of an ApiKey that is switched off: it is made when it is switched on. */
+  /** A disabled ApiKey is not at fault without a key: its key is issued when it is enabled. */
   function isWaived(reason: Condition['reason']): boolean {
     return reason === 'SecretPending' && conditions.some(({ type }) => type === 'Disabled');
   }

@@ -91,7 +91,7 @@ export function draftRoute({ object, parsed, namespaces, platform }: DraftInput)
   return { kind: 'claim', claim };
 }
 
-/** The verdict on a route that is out of service for a fault of its own. */
+/** The verdict on a route that is out of service through its own fault. */
 export function refuse(
   { metadata }: { readonly metadata: RawObject['metadata'] | ModelRoute['metadata'] },
   fault: Finding,

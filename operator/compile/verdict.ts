@@ -76,7 +76,7 @@ export interface ApiKeyVerdict extends VerdictBase {
   readonly needsSecret: boolean;
   readonly keyHint?: string;
   readonly versions: readonly {
-    /** Absent where nobody has numbered it. */
+    /** Absent for a key without a version number. */
     readonly id?: number;
     readonly fingerprint: string;
     readonly state: 'Active' | 'Retiring' | 'Expired';

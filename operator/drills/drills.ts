@@ -79,7 +79,7 @@ interface Watched {
   result: Pick<DrillReading, 'isPassed' | 'takeoverMs'>;
   report: DrillReport;
   run: ({ readonly order: DrillOrder; readonly uid: string } & LastRun) | undefined;
-  /** Unix milliseconds since when nobody could be found to run it. */
+  /** Unix milliseconds since when no gateway pod could run it. */
   stuckSinceMs: number | undefined;
   /** Unix milliseconds; known once for each run, because it takes a while to find in a calendar. */
   dueMs: number;

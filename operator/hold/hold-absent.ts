@@ -1,5 +1,5 @@
-// Which entries of the last table stay although their objects are missing? A faulty empty list must not end everybody's service, so
-// many missing objects without a deletion event are held until somebody confirms. Reported deletions take effect at once, and so do
+// Which entries of the last table stay although their objects are missing? A faulty empty list must not end all service, so
+// many missing objects without a deletion event are held until a human confirms. Reported deletions take effect at once, and so do
 // changes of existing objects. Entries of a namespace that cannot be read stay unchanged.
 
 import {

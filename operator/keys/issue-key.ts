@@ -1,5 +1,5 @@
-// Issues and rotates keys: 32 random bytes, stored only in the Secret of their ApiKey. `plan-key.ts` decides the writes. A Secret of
-// somebody else is never changed.
+// Issues and rotates keys: 32 random bytes, stored only in the Secret of their ApiKey. `plan-key.ts` decides the writes. A Secret that
+// another ApiKey or a human made is never changed.
 
 import { type KubeClient, KubeError } from '../../core/kube/client.ts';
 import { createObject, mergePatch } from '../../core/kube/patch.ts';
@@ -20,7 +20,7 @@ interface KeyIssuerOptions {
   readonly keyPrefix: string;
   /** Of labels and annotations for Secrets, those that the platform allows. */
   readonly metadataPrefixes: readonly string[];
-  /** Where callers find the gateway; left out where nobody said. */
+  /** Where callers find the gateway; left out if the chart does not set it. */
   readonly baseUrl?: string | undefined;
   /** From a cryptographic source. */
   randomBytes(count: number): Uint8Array;
@@ -29,7 +29,7 @@ interface KeyIssuerOptions {
 }
 
 export interface IssueFacts {
-  /** The Secret as it was read last; undefined where there is none, or its values have not come. */
+  /** The Secret as last read; undefined if it does not exist, or its values have not arrived. */
   readonly secret: HeldSecret | undefined;
   /** The compile found none of that name. */
   readonly needsSecret: boolean;
@@ -45,7 +45,7 @@ type IssueResult =
   | { readonly type: 'nothing'; readonly atMs?: number }
   /** The Secret has changed; plan again when the watch delivers it. */
   | { readonly type: 'stale' }
-  /** The API server will not have it: a label that is none, a quota that is used up. Try again after a change, or much later. */
+  /** The API server refuses the write: an invalid label, or a used-up quota. Try again after a change, or much later. */
   | { readonly type: 'refused'; readonly message: string };
 
 export interface KeyIssuer {

@@ -24,7 +24,7 @@ import type { SecretOwner, SecretRecord } from '../watch/snapshot.ts';
 export interface KeyFacts {
   /** As it was checked; it has a uid. */
   readonly apiKey: ApiKey;
-  /** Undefined: there is none of that name. */
+  /** Undefined: the Secret does not exist. */
   readonly secret: SecretRecord | undefined;
   readonly keyPrefix: string;
   readonly baseUrl: string | undefined;
@@ -32,7 +32,7 @@ export interface KeyFacts {
   readonly nowMs: number;
   /** Number of the newest key that this ApiKey is known to have had; 0 for none. */
   readonly lastVersion: number;
-  /** Does every ready gateway pod know this key? True also where no pod is ready: then nobody can be refused. */
+  /** Does every ready gateway pod know this key? True also without a ready pod: then no request can be refused. */
   isOut(key: string): boolean;
   /** From a cryptographic source; called for a write that brings one. */
   makeKey(): string;
@@ -251,7 +251,7 @@ function readFromSpec({ annotations }: SecretRecord): FromSpec {
   const words = (annotations[SECRET_NOTES.fromSpec] ?? '').split(' ');
   const named = (mark: string) =>
     words.flatMap((word) => (word.startsWith(`${mark}:`) ? [word.slice(mark.length + 1)] : []));
-  // Ours are none of the spec's, whatever somebody has written there.
+  // Labels and annotations of the operator's own group never come from the spec, even if the note was edited by hand.
   const theirs = (names: readonly string[]) => names.filter((name) => !name.startsWith(`${API_GROUP}/`));
   return { labels: theirs(named('label')), annotations: theirs(named('annotation')) };
 }

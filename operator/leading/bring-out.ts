@@ -38,7 +38,7 @@ export interface BringOutParts {
   yieldNow(): Promise<void>;
   /** What the operator's own checks found wrong, for the table that is about to be written. */
   takeHints(): readonly HealthHint[];
-  /** The table that was found; its generation is 0 where there is none. */
+  /** Called with the table that was found; generation 0 without one. */
   onTakenOver(epoch: number | undefined, generation: number, hints: readonly HealthHint[]): void;
   onPublished(published: Published): void;
   /** What is held now, and of which namespaces nothing is known. */
@@ -167,7 +167,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
       const changed = unreported.size === 0 ? now.changed : new Set([...unreported, ...now.changed]);
       if ('error' in out) {
         unreported = changed;
-        // Nobody else gets them, though they may not be written yet.
+        // The keys stay retired although the write failed: no other ApiKey may get them.
         inUse = {
           ...inUse,
           retired: out.retired,
@@ -273,7 +273,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
   async function takeOver(): Promise<InUse> {
     const { content, version, revoked, retired, hints } = await publisher.takeOver();
     parts.onTakenOver(version?.epoch, version?.generation ?? 0, hints);
-    // Tells the new epoch, which fences the leader before; where there is no table yet, there is nobody to fence.
+    // Writes the new epoch, which fences the former leader. Without a table there was no leader to fence.
     await publisher.heartbeat();
     const taken = { content, revoked, retired };
     if (content === undefined) return { ...taken, found: () => undefined };

@@ -14,7 +14,7 @@ import type { Cluster } from '../watch/cluster.ts';
 
 interface KeyKeeperParts {
   readonly cluster: Pick<Cluster, 'object' | 'issuedSecret'>;
-  /** Not as of the last look: a pod that has become ready since has to be heard first. */
+  /** Read now, not at the last look: a pod that became ready since then must have the key first. */
   podsNow(): PodsState;
   readonly issuer: KeyIssuer;
   readonly clock: Clock;
@@ -48,7 +48,7 @@ export interface KeyKeeper {
 const refusedMs = 60_000;
 /** So late the watch may tell of a Secret with a key that this process wrote. */
 const patienceMs = 10_000;
-/** The watch will have brought by then what somebody else has written into a Secret. */
+/** By then the watch has delivered a concurrent write to the Secret. */
 const staleMs = 1_000;
 
 export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
@@ -147,7 +147,7 @@ export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
     }
   }
 
-  /** Nobody can be refused where no pod is ready. */
+  /** Also true without a ready pod, because then no request can be refused. */
   function isOut(key: string, next: string): boolean {
     const known = staged.get(key);
     if (known?.digest !== hash('sha256', next)) return false;

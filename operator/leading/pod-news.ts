@@ -16,9 +16,9 @@ export interface PodNews {
 }
 
 export interface PodWatch {
-  /** As of the last look. */
+  /** At the last look. */
   pods(): PodsState;
-  /** As of this moment. */
+  /** Now, without a look. */
   podsNow(): PodsState;
   healthOf: HealthOf;
   credentialsOf: CredentialsOf;

@@ -66,7 +66,7 @@ export function createPolicies(parts: Parts): LedPolicies {
     lookAtAll,
   };
 
-  /** What another release has recorded is of its own table. */
+  /** The generation that this release recorded. Another release of the chart has its own table, so its number means nothing here. */
   function recordedOf(name: string, generation: number): number {
     const object = cluster.policy(name);
     const writer = tenantPolicyStatusIn(object?.status)?.instance ?? instance;

@@ -14,7 +14,7 @@ export interface ShardRepair {
 interface Parts {
   readonly publisher: Publisher;
   readonly log: Log;
-  /** Before it, the table is somebody else's. */
+  /** Before the takeover, the table belongs to the former leader. */
   hasTakenOver(): boolean;
   /** What this term has not cut yet, a publish makes. */
   publish(): Promise<void>;

@@ -32,7 +32,7 @@ export interface SpendingParts
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly cluster: Pick<Cluster, 'object' | 'snapshot'>;
-  /** Undefined: there is none. */
+  /** Undefined without a ledger. */
   readonly ledger: LedgerPlace | undefined;
   /** Over HTTP where left out. */
   readonly askLedger?: AskLedger | undefined;

@@ -122,7 +122,7 @@ export function createTable(parts: Parts): LedTable {
       for (const [task, afterMs] of Object.entries(recurring)) queue.addAfter(task, afterMs);
     },
     changed,
-    // Mostly our own write; but it may be gone, or somebody may have accepted an absence.
+    // Mostly our own write; but the pointer may be deleted, or a human may have accepted an absence.
     pointerChanged: () => add('look'),
     shardGone(name) {
       shardRepair.doubt(name);

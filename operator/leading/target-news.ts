@@ -7,7 +7,7 @@ import { targetTroubles } from '../status/target-troubles.ts';
 import type { Verdicts } from './verdicts.ts';
 
 export interface TargetWatch {
-  /** Those by name, as of the last look; undefined while not every pod was heard. */
+  /** By target name, at the last look; undefined while a pod has not answered. */
   failingTargets(verdict: ModelRouteVerdict): ReadonlyMap<string, TargetTrouble> | undefined;
   /** ModelRoutes where they are others than at the last look; by `Kind/namespace/name`. */
   look(verdicts: Verdicts['routing']): string[];

@@ -24,7 +24,7 @@ export interface VerdictBook {
   sinceOf(key: string, verdict: Verdict): number | undefined;
   /** Objects of a kind that serve in their last good form. */
   heldForms(kind: Kind): number;
-  /** A table may have got out, and nobody knows. */
+  /** A table may have been published, but the answer was lost. */
   noteAttempted(run: FailedRun): void;
   notePublished(run: PublishedRun): void;
   judgePublished(run: PublishedRun): Differences;

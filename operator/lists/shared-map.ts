@@ -9,7 +9,7 @@ export interface SharedMap<V> {
   has(key: string): boolean;
   /** In no order. */
   entries(): Iterable<readonly [key: string, value: V]>;
-  /** This one stays as it is. @param changes for a key its value now; undefined: there is none. */
+  /** Leaves this map as it is. @param changes new values by key; undefined removes the key. */
   with(changes: Iterable<readonly [key: string, value: V | undefined]>): SharedMap<V>;
 }
 

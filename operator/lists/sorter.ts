@@ -7,7 +7,7 @@ import { lowerBound } from './lower-bound.ts';
  * The parts of all items in an order in which no two are equal.
  *
  * @param partsOf the same values whenever it is asked about an item; each part belongs to one item alone.
- * @returns a list that nobody changes.
+ * @returns an immutable list.
  */
 export function createSorter<T, P>(
   partsOf: (item: T) => readonly P[],

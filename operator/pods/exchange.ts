@@ -19,7 +19,7 @@ interface ExchangeOptions {
   readonly clock: Clock;
   /** 0 to 1. */
   random(): number;
-  /** The bearer token, read for each call. Undefined: there is none yet. */
+  /** The bearer token, read for each call; undefined before there is one. */
   tokenOf(): string | undefined;
   /** Authorities that are trusted, read at each call. Undefined, or left out: no gateway has a certificate. */
   trusted?(): string | undefined;

@@ -10,7 +10,7 @@ export interface Pace {
     readonly firstMs: number;
     readonly lastMs: number;
     readonly afterQuiet: boolean;
-    /** The first that somebody waits for. */
+    /** The first change that a user waits for. */
     readonly editMs?: number;
     /** The first that takes access away. */
     readonly revocationMs?: number;

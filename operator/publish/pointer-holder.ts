@@ -14,7 +14,7 @@ import type { Pointer, TableStore } from './table-store.ts';
 /** On the pointer, by a human: what is absent after a relist may leave the table, once. See `hold-absent.ts`. */
 export const ACCEPT_ABSENCE_ANNOTATION = 'penstock.dev/accept-absence';
 
-/** On the pointer, by a human: the table generation to go back to, and to stay at while it is there. */
+/** On the pointer, by a human: the table generation to go back to. The table stays there until the annotation is removed. */
 export const PIN_ANNOTATION = 'penstock.dev/pin';
 
 /** Set on the pointer by hand: lets an operator replace, once, a table that a newer operator wrote. */
@@ -34,7 +34,7 @@ interface PointerHolderOptions<Table> {
   readonly exchangeToken: string;
   /** What gateways are to be known by; given what the pointer has. */
   internalTls(found: InternalTls | undefined): InternalTls | undefined;
-  /** As it was found; undefined: there is none. */
+  /** As it was found; undefined if it did not exist. */
   readonly pointer: Pointer | undefined;
   /** What this leader knows of the table that was found. */
   readonly table: Table;
@@ -77,11 +77,11 @@ export interface PointerHolder<Table> {
   /** Reads it. False: it is gone. @throws {DeposedError} where another leader wrote it. */
   look(): Promise<boolean>;
   isAbsenceAccepted(): boolean;
-  /** What the pin annotation says; undefined: there is none. */
+  /** The value of the pin annotation; undefined without one. */
   pin(): string | undefined;
   /** What was accepted is in use; the next write takes the annotation off. */
   endAcceptance(): void;
-  /** What the annotation says that releases keys; undefined: there is none, or it was done. */
+  /** The value of the annotation that releases keys; undefined without one, and after the release. */
   release(): string | undefined;
   /** That was done; the next write takes the annotation off, unless it says something else by then. */
   endRelease(release: string): void;
@@ -162,8 +162,8 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
 
   /**
    *   write ──► done
-   *     ├─ 404, or 409 and there is none ─► deleted by hand: created again, with a number above all earlier ones
-   *     ├─ 409, the table is ours ────────► somebody changed its labels: write again on that version
+   *     ├─ 404, or 409 without a pointer ──► deleted by hand: created again, with a number above all earlier ones
+   *     ├─ 409, the table is ours ────────► its labels were edited: write again on that version
    *     ├─ 409, the table is another's ───► deposed
    *     └─ else ──────────────────────────► throws; the write may have succeeded
    */

@@ -54,7 +54,7 @@ export async function publishTable(
   lead.coming = plan.manifest.shards.map(({ name }) => name);
   // guard: revocation-first
   if (isNew && how.urgent === true && missing.length > SHARD_CALLS_AT_ONCE) {
-    // Nobody waits for a hundred shards.
+    // A revocation does not wait for a hundred shard writes.
     bytesWritten += await revokeAhead(lead, plan);
   }
   bytesWritten += await writeAhead(tools, lead, plan, how);
@@ -75,8 +75,8 @@ async function writeAhead(
   const { copied } = plan;
   // Beside the shards, so that it costs no time.
   const keeping = copied && keepCopy(tools, lead, copied);
-  // Nobody else may ever get a key that this table takes away. One that gives a key back, from shards that are there, does not
-  // wait for the list: the next publish writes it.
+  // The list of retired keys goes out first, so that no other ApiKey can get a key that this table takes away. A table that only gives
+  // a key back, from existing shards, does not wait for the list: the next publish writes it.
   const retiring = writeRetired(tools, lead, how).catch((error: unknown) => {
     if (error instanceof DeposedError || plan.takesAway || plan.missing.length > 0) throw error;
   });
@@ -99,7 +99,7 @@ async function writeRetired(
 ): Promise<void> {
   if (retired !== undefined) await retiredStore.write(retired, lead.mustLead);
   if (releases === undefined) return;
-  // Once the annotation is off, nobody knows that they were released.
+  // The annotation is the only record of the release, so the list is written before the annotation is removed.
   await retiredStore.tidy(lead.mustLead);
   lead.holder.endRelease(releases);
 }

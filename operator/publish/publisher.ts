@@ -60,9 +60,9 @@ export interface Publisher {
   epochFloor(): number;
   /** Has a human agreed to what is absent? */
   isAbsenceAccepted(): boolean;
-  /** The text in which a human releases retired keys; undefined: there is none. */
+  /** The text in which a human releases retired keys; undefined without one. */
   release(): string | undefined;
-  /** What the pin annotation of the pointer says; undefined: there is none. */
+  /** The value of the pointer's pin annotation; undefined without one. */
   pin(): string | undefined;
   /** The table of a generation that is in use, or of which there is a copy. Throws as `publish`. */
   readEarlier(generation: number): Promise<EarlierTable>;

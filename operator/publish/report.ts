@@ -6,7 +6,7 @@ import type { ShardProblem } from './table-store.ts';
 export type PublishReport =
   /** Found while taking over; the table starts again. */
   | { readonly type: 'pointer-unreadable'; readonly message: string }
-  /** Somebody had deleted it. */
+  /** The pointer had been deleted by hand. */
   | { readonly type: 'pointer-recreated'; readonly message: string }
   /** Found while taking over; the next publish makes it again. */
   | ({ readonly type: 'shard-unreadable' } & ShardProblem)

@@ -89,11 +89,11 @@ export interface TableStore {
   /**
    * Labels, annotations and all else of `metadata` is written back with it.
    *
-   * @throws {KubeError} 409 where somebody wrote since `metadata` was read, 404 where it is gone.
+   * @throws {KubeError} 409 after a concurrent write since `metadata` was read, 404 after a deletion.
    */
   updatePointer(metadata: ObjectMeta, data: PointerData): Promise<Pointer>;
   readShards(manifest: Manifest): Promise<ReadShards>;
-  /** Makes it, or finds that it is there; one that holds something else under this name is replaced. */
+  /** Creates the shard, or finds it; another object of this name is replaced. */
   ensureShard(shard: Shard): Promise<'created' | 'present' | 'replaced'>;
   /** Stores a copy of the manifest in the pointer. It may exist already. */
   keepManifest(kept: KeptManifest, manifestText: string): Promise<void>;

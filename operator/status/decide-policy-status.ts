@@ -197,7 +197,7 @@ function saidExhausted(present: TenantPolicyStatus | undefined): Condition | und
   return before && holds('BudgetExhausted', 'BudgetExhausted', before.message);
 }
 
-/** When the last of the periods ends that are used up; never by itself where one has no end. */
+/** End of the last used-up period; undefined if one of them has no end. */
 function untilOf(
   uses: readonly Use[] | undefined,
   present: TenantPolicyStatus | undefined,

@@ -153,7 +153,7 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
   };
 }
 
-/** When it ends by itself, of the two states that do. */
+/** When the state ends without any action; only for the two states that do. */
 function untilOf(
   state: State,
   { verdict, exhausted }: StatusFacts,
@@ -313,7 +313,7 @@ function knownVersions(present: ObjectStatus | undefined) {
   return present !== undefined && 'versions' in present ? (present.versions ?? []) : [];
 }
 
-/** A state that passes by itself within moments is not worth a write of its own. */
+/** A state that ends within moments is not worth a separate write. */
 function holdTransient(
   { verdict, issueFailure }: StatusFacts,
   status: ObjectStatus,

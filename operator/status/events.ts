@@ -64,7 +64,7 @@ const burst = 25;
 const perSecond = 1 / 300;
 /** A repetition later than this begins a new event. */
 const seriesMs = 600_000;
-/** Events in line; more at once are an import, of which nobody reads each. */
+/** Queued events; more at once come from a bulk import, where single events help no reader. */
 const lineMax = 1_000;
 /** Objects and series remembered; the one that was quiet longest is forgotten. */
 const rememberedMax = 10_000;
@@ -111,7 +111,7 @@ export function eventsFor(transitions: readonly Transition[]): EventFact[] {
   );
 }
 
-/** The operator or the gateways are at it: nobody has to act. */
+/** The operator or the gateways are still working on it: no action is needed. */
 function isInProgress(reason: Reason): boolean {
   return reason === 'Pending' || reason === 'SecretPending';
 }

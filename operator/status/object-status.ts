@@ -12,7 +12,7 @@ export type ObjectStatus = ProviderStatus | ModelRouteStatus | ApiKeyStatus;
 /** A condition as stored in a status. */
 export type StoredCondition = NonNullable<ObjectStatus['conditions']>[number];
 
-/** What is written in the status now; undefined where there is none, or none of this form. */
+/** What is written in the status now; undefined without a status in this form. */
 export function presentStatus(kind: Verdict['kind'], { status }: RawObject): ObjectStatus | undefined {
   if (status === undefined) return undefined;
   switch (kind) {
@@ -30,7 +30,7 @@ export function presentStatus(kind: Verdict['kind'], { status }: RawObject): Obj
   }
 }
 
-/** Type and status of the conditions in a status of which nothing is known; what is none is left out. */
+/** Type and status of the conditions in an untyped status; malformed entries are left out. */
 export function conditionsOf(status: unknown): readonly { readonly type: string; readonly status: string }[] {
   if (!isRecord(status) || !Array.isArray(status.conditions)) return [];
   return status.conditions.filter(isCondition);

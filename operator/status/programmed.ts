@@ -23,7 +23,7 @@ interface Published {
   recorded?(verdict: Verdict): number | undefined;
 }
 
-/** A table that was to be published, and of which nobody knows whether it was. */
+/** A table whose publish has an unknown result. */
 type Attempted = Pick<Published, 'verdicts' | 'formOf'>;
 
 export interface ProgrammedTracker {

@@ -50,7 +50,7 @@ function find({ conditions }: StateFacts, type: Condition['type'], status: Condi
   return conditions.find((condition) => condition.type === type && condition.status === status);
 }
 
-/** Nothing changes until somebody acts; an object that is past its end says so in a word of its own. */
+/** Nothing changes without a user's action. An expired object is left out, because it has its own state. */
 function waitsInVain(facts: StateFacts): boolean {
   const stalled = find(facts, 'Stalled', 'True');
   return stalled !== undefined && !facts.isHeld && stalled.reason !== 'PastExpiry';

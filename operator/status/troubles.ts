@@ -42,7 +42,7 @@ const gapMs = 60_000;
 /**
  * The address first, then models, then keys; the same in whichever order the pods are heard.
  *
- * @param usedKeys names of the keys that are in use: of others nobody wants to know whether they rest.
+ * @param usedKeys names of the keys in use: the cooldown of an unused key is not reported.
  */
 export function troublesOf(
   views: readonly Omit<PodView, 'calls'>[],

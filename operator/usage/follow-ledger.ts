@@ -14,7 +14,7 @@ export interface LedgerFollowerParts {
   /** From 0 up to 1. */
   random(): number;
   readonly ask: AskLedger;
-  /** The bearer token, read for each call. Undefined: there is none yet. */
+  /** The bearer token, read for each call; undefined before there is one. */
   tokenOf(): string | undefined;
   onNews(news: SpendNews): void;
   /** An answer could not be processed: a fault of the operator, not of the ledger. */

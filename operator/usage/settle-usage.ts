@@ -48,7 +48,7 @@ export const USAGE_GAP_MS = 300_000;
 
 export function settleUsage(facts: UsageFacts): UsageDecision {
   const { budgets, spent, present, nowMs } = facts;
-  // Of fifty thousand keys that nobody uses nothing need be said.
+  // An unused key without a budget gets no usage: there may be fifty thousand of them.
   if (spent === undefined && budgets.length === 0 && present === undefined) return { type: 'same' };
   const usage = describeUsage(facts);
   const crossings = crossingsOf(budgets, present, usage.periods);
@@ -59,7 +59,7 @@ export function settleUsage(facts: UsageFacts): UsageDecision {
   return { type: 'write', usage, crossings };
 }
 
-/** All that is to be said of it now, be it worth a write or not. */
+/** The whole usage now, worth a write or not. */
 export function describeUsage(facts: Omit<UsageFacts, 'present'>): DescribedUsage {
   const { budgets, spent, nowMs } = facts;
   const periods = periodsOf(budgets).map((period) => describe(period, useIn(spent, period, nowMs), facts));
@@ -129,7 +129,7 @@ function describe(
   };
 }
 
-/** A budget that only warns has none; and how many gateways there will be, nobody knows while there is none. */
+/** Empty for a budget that only warns, and while no gateway is ready: the overshoot depends on the number of gateways. */
 function overshootOf({ action, limit }: Budget, gateways: Gateways): Pick<PeriodUsage, 'atWorst'> {
   const limitMicrodollars = Number(microdollarsOf(limit) ?? 0n);
   if (action !== 'Block' || gateways.ready === 0) return {};
@@ -163,8 +163,8 @@ function crossingsOf(
       ({ period, start }) => period === budget.period && start === now.start,
     );
     const level = levelOf(now.spend, budget.limit, budget.warnPercent);
-    // By the limit that held then: one that is new, or lower, is news of its own. So is a warning that is lower or higher than then; an
-    // earlier operator did not write down where it was.
+    // Compared with the limit and warning of that time: a budget is reported again after its limit or warning changed. An earlier operator
+    // did not write down where the warning was.
     const { limit: limitBefore, warnPercent: warnedAt = budget.warnPercent } = before ?? {};
     const levelBefore =
       limitBefore === undefined

@@ -49,7 +49,7 @@ export type ClusterChange =
   | { readonly type: 'pods' }
   /** The pointer was created, deleted or changed; a heartbeat alone is not reported. */
   | { readonly type: 'pointer' }
-  /** A shard was deleted; somebody may have put another one in its place. */
+  /** A shard was deleted; another Secret of its name may be there now. */
   | { readonly type: 'shard-gone'; readonly name: string }
   /** The status alone is another one: written here, or by a former leader while the watch was away. */
   | { readonly type: 'status'; readonly kind: Kind; readonly key: string }

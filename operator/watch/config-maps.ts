@@ -28,7 +28,7 @@ interface ConfigMapReader {
   displaced(key: string): void;
   /** Which one an object names; undefined: none. */
   want(owner: string, key: string | undefined): void;
-  /** It is there, and has not been read yet. */
+  /** The ConfigMap exists, and has not been read yet. */
   isPending(key: string): boolean;
   /** Once nothing is pending. */
   settled(): Promise<void>;

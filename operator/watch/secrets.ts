@@ -173,8 +173,8 @@ export function createSecretIndex(): SecretIndex {
 const nothing: Readonly<Record<string, string>> = Object.freeze({});
 
 /**
- * A Secret that we have no business with: that it is there is all there is to say, and enough for a check to
- * tell what is missing. Its labels are not ours, and its annotations can hold its values.
+ * A Secret without our labels: only its existence is used, so that a check can name what is missing. Its labels are not ours, and its
+ * annotations can hold its values.
  */
 function bareRecord(namespace: string, name: string): SecretRecord {
   return { namespace, name, labels: nothing, annotations: nothing, type: 'Opaque', data: nothing };

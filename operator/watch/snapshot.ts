@@ -34,7 +34,7 @@ export interface SecretRecord {
   /** `Opaque` where the manifest names none, as the API server does it. */
   readonly type: string;
   readonly data: Readonly<Record<string, string>>;
-  /** Only of Secrets with issued keys; left out where nobody owns it. */
+  /** Only of Secrets with issued keys; left out without owners. */
   readonly owners?: readonly SecretOwner[];
   /** Only of Secrets with issued keys; RFC 3339. */
   readonly createdAt?: string;
@@ -120,9 +120,9 @@ export interface PlatformSettings {
   readonly metadataPrefixes?: readonly string[];
   /** The gateways keep limits together, in a store; absent: each of them its share. */
   readonly hasExactLimits?: boolean;
-  /** What the ApiKeys of a namespace may spend together, each namespace once; nobody in the namespace can change it. */
+  /** What the ApiKeys of a namespace may spend together, each namespace once; no user of the namespace can change it. */
   readonly tenantBudgets?: readonly TenantBudgets[];
-  /** Each namespace once; nobody in the namespace can change it. */
+  /** Each namespace once; no user of the namespace can change it. */
   readonly tenantLimits?: readonly TenantLimits[];
   /** Prefixes of model ids beside the service prefix, and the namespaces that may use them (`*`: all); platform namespaces may too. */
   readonly reservedPrefixes?: readonly { readonly prefix: string; readonly namespaces: readonly string[] }[];

@@ -46,7 +46,7 @@ function watchPlaces({ readings, deletions, index, instance, onChange }: Parts):
         onChange(index.placed(key, object));
         return;
       }
-      // Of those that are none of our business, nobody will ask.
+      // Only the deletion of a Secret with our labels is recorded; no other is ever looked up.
       if (event.cause === 'seen' && object.view !== undefined) deletions.seen('Secret', key);
       onChange(index.displaced(key));
     },

@@ -19,7 +19,7 @@ export type FindHolders = (digests: ReadonlySet<string>) => ReadonlyMap<string, 
 const nobody: ReadonlyMap<string, string> = new Map();
 const noneRetired: readonly RetiredKey[] = [];
 
-/** A digest that a claim does not get, and why: another ApiKey of its own namespace, or of another one, has it, or had it. */
+/** A digest that a claim does not get, and why: another ApiKey of the same namespace, or of another namespace, has it, or had it. */
 export interface RefusedDigest {
   readonly digest: string;
   readonly why: 'taken' | 'foreign' | 'retired';
@@ -27,7 +27,7 @@ export interface RefusedDigest {
 
 interface DigestConflicts<C> {
   readonly refused: ReadonlyMap<C, readonly RefusedDigest[]>;
-  /** Claims that keep a digest which somebody else claims too. */
+  /** Claims that keep a digest which another ApiKey claims too. */
   readonly contested: ReadonlySet<C>;
 }
 
@@ -44,7 +44,7 @@ export function createDigestConflicts<C extends DigestClaim>(): (
   let lastRetired: readonly RetiredKey[] = [];
   /** The namespace that a retired digest stays with. */
   const homes = new Map<string, string>();
-  /** Retired digests that somebody claims. */
+  /** Retired digests that an ApiKey claims again. */
   const returning = new Set<string>();
   /** One of those who claim it, for each digest. */
   const owners = new Map<string, C>();

@@ -15,7 +15,7 @@ export function hostNotAllowed(
     ? secret.annotations[ALLOWED_HOSTS_ANNOTATION]
     : undefined;
   if (annotation === undefined) {
-    // Without the annotation the only host is the one that nobody can choose.
+    // Without the annotation, the Secret goes only to a built-in host, which no tenant can choose.
     if (destination.isBuiltIn) return undefined;
   } else if (annotation.split(',').some((entry) => isDestination(entry, destination))) {
     return undefined;

@@ -8,7 +8,7 @@ import { compareAge } from '../order.ts';
 import { isShared, narrowed, type SharedWith } from '../selector.ts';
 import type { Finding } from '../verdict.ts';
 
-/** What a route claims: its ids, for the callers of its own namespace and those it is shared with. */
+/** What a route claims: its ids, for the callers of its namespace and of those that it is shared with. */
 export interface Claim extends Aged {
   readonly ids: readonly string[];
   readonly sharedWith: SharedWith;

@@ -44,7 +44,7 @@ export function noPrice(targets: readonly UnpricedTarget[], rules: PricingRules)
   };
 }
 
-/** A budget in dollars cannot hold over what nobody has a price for. */
+/** A budget in dollars cannot limit a target without a price. */
 function whatBecomes(
   own: readonly UnpricedTarget[],
   foreign: readonly string[],

@@ -3,7 +3,7 @@
 import type { Finding } from '../verdict.ts';
 import { providerName, type TargetUse } from './target-use.ts';
 
-/** The way out on a cluster. Where nobody can look at conditions, it is put into other words. */
+/** The remedy on a cluster. Local mode replaces it, because there are no conditions to look at. */
 export const READ_CONDITIONS = 'its conditions say what to do';
 
 /** @param why the Provider's own reason; reported only to its own namespace. */

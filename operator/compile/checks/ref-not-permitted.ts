@@ -5,7 +5,7 @@ import { isShared, type SharedWith } from '../selector.ts';
 import type { Finding } from '../verdict.ts';
 import { providerName, type TargetUse } from './target-use.ts';
 
-/** @param sharedWith consent of the Provider; undefined where there is none of that name. */
+/** @param sharedWith consent of the Provider; undefined if the Provider does not exist. */
 export function refNotPermitted(use: TargetUse, sharedWith: SharedWith | undefined): Finding | undefined {
   if (use.provider.namespace === use.namespace) return undefined;
   // guard: provider-sharing
