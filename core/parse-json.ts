@@ -1,6 +1,6 @@
 // What does this text say as JSON?
 
-/** @returns undefined if it is none. */
+/** @returns undefined for invalid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

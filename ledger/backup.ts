@@ -26,7 +26,7 @@ export async function backUp(
   await removeCopy(unfinished);
   try {
     await copyOut(place, unfinished);
-    // Of whom it tells what they used is nobody else's to read.
+    // The copy holds personal data (who used what), so only its owner may read it.
     await chmod(unfinished, 0o600);
     await rename(unfinished, path);
   } catch (error) {

@@ -18,7 +18,7 @@ interface CommandParts {
   place(): StorePlace;
   open(): Promise<LedgerStore>;
   wallMs(): number;
-  /** Of the events that the ledger beside it sends; undefined where there is none. */
+  /** Source of the CloudEvents that the ledger sends; undefined if it sends none. */
   readonly source: string | undefined;
   /** Takes text; settled when there is room for more. */
   write(text: string): Promise<void>;

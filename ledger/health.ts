@@ -8,7 +8,7 @@ interface HealthParts {
   readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
   /** Which gateway pods there are was read once. */
   isSynced(): boolean;
-  /** Nobody can ask it yet over TLS, and in plain HTTP nobody may. */
+  /** TLS is on and the certificate has not arrived, so the read API cannot serve. */
   lacksCertificate(): boolean;
   /** Rejects where the store does not answer. */
   askStore(): Promise<unknown>;

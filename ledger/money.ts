@@ -17,13 +17,13 @@ export function picodollarsIn(usd: string): bigint {
   return BigInt(`${whole}${fraction.padEnd(decimals, '0')}`);
 }
 
-/** What a token costs, in picodollars, where a million of them cost so many dollars: `0.25` is 250,000. Undefined: it is none. */
+/** Price of a token in picodollars, from dollars per million tokens: `0.25` is 250,000. Undefined for another form. */
 export function picodollarsPerToken(usdPerMillion: string): bigint | undefined {
   const [, whole, fraction = ''] = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(usdPerMillion) ?? [];
   return whole === undefined ? undefined : BigInt(`${whole}${fraction.padEnd(6, '0')}`);
 }
 
-/** Picodollars of an amount of dollars with up to twelve decimals, below a billion. Undefined: it is none. */
+/** Picodollars of an amount of dollars with up to twelve decimals, below a billion. Undefined for another form. */
 export function picodollarsOf(usd: string): bigint | undefined {
   const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,12}))?$/.exec(usd) ?? [];
   return whole === undefined ? undefined : BigInt(`${whole}${fraction.padEnd(decimals, '0')}`);

@@ -74,7 +74,7 @@ export function watchPods(options: PodWatchOptions): PodWatch {
   const edge = { client, clock, random: () => random() };
   const pointer = pointerName(instance);
   const notify = (): void => {
-    // In the middle of the first list some are missing; and nobody can be asked before the token is known.
+    // Without the whole first list, pods would be missing; without the token, no pod can be asked.
     if (!gateways.hasSynced() || !tokens.hasSynced()) return;
     options.onPods(seen().map(({ pod }) => pod));
   };

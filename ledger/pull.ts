@@ -22,7 +22,7 @@ export interface PullOptions {
   /** From 0 up to 1. */
   random(): number;
   readonly ask: AskJournal;
-  /** The bearer token, read for each call. Undefined: there is none yet. */
+  /** The bearer token, read for each call; undefined before there is one. */
   tokenOf(): string | undefined;
   readonly report: PullReport;
   /** How long a pod may keep us waiting. */
@@ -67,7 +67,7 @@ interface Pull {
 }
 
 const backoff: Backoff = { firstMs: 200, lastMs: 10_000 };
-/** A pod that is drained lets nobody wait; it is asked so often all the same. */
+/** A draining pod answers long polls at once; this gap keeps the loop from spinning. */
 const quietMs = 250;
 /** One page is stored while the next ones are fetched. A page is a mebibyte, and several as rows. */
 const pagesMax = 4;

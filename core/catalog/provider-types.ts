@@ -100,7 +100,7 @@ const rows = {
     apis: ['Messages'],
     header: { name: 'x-api-key', prefix: '' },
     options: {},
-    // The matching beta header has no effect by itself, and callers may need it for earlier turns.
+    // The matching beta header has no effect without this member, and callers may need the header for earlier turns.
     modelMembers: {
       value: ['fallbacks'],
       source: `${github}/dust-tt/dust/pull/26813`,

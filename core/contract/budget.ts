@@ -61,7 +61,7 @@ export interface Overshoot {
 }
 
 interface WorstOvershoot extends Overshoot {
-  /** The same where the store does not answer, or has forgotten what it kept; undefined: there is none. */
+  /** The same if the limit store does not answer, or has lost its data; undefined without a store. */
   readonly withoutStore: Overshoot | undefined;
 }
 

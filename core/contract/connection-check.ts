@@ -34,7 +34,7 @@ export const checkQuestionSchema = z
     baseURL: addressSchema.optional(),
     apis: z.array(z.enum(upstreamApis)).max(upstreamApis.length).optional(),
     options: z.record(z.string().max(64), z.string().regex(/^[!-~]{1,256}$/)).optional(),
-    /** As somebody has just typed it; it is not stored. */
+    /** As the user has just typed it; it is not stored. */
     key: z
       .string()
       .max(8192)
@@ -56,10 +56,10 @@ export type CheckQuestion = z.infer<typeof checkQuestionSchema>;
 
 export const checkAnswerSchema = z.object({
   /**
-   * - `works`: it answers as it should.
-   * - `odd`: it answers, and not as a provider would.
-   * - `refused`: it does not take the key.
-   * - `fails`: it does not answer, or with an error of its own.
+   * - `works`: a valid answer.
+   * - `odd`: an answer, but not the answer of a provider.
+   * - `refused`: the provider refuses the key.
+   * - `fails`: no answer, or an error.
    */
   outcome: z.enum(['works', 'odd', 'refused', 'fails']),
   /** Without secrets, and without a word of the provider. */

@@ -67,7 +67,7 @@ export const planTargetSchema = plainTargetSchema.extend({
   /** Host of the provider's address. */
   endpoint: z.string(),
   providerKey: z.string().optional(),
-  /** The dialect used with it; absent if there is none. */
+  /** The dialect used with it; absent without one. */
   upstreamDialect: upstreamDialectSchema.optional(),
 });
 export type PlanTarget = z.infer<typeof planTargetSchema>;
@@ -89,7 +89,7 @@ const limitsSchema = z.object({
       name: z.enum(rateNames),
       ...limitsByWindow,
       remaining: z.number(),
-      /** Until all of it is there again. */
+      /** Until the whole limit is available again. */
       resetMs: z.number(),
     }),
   ),

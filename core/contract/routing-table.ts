@@ -21,7 +21,7 @@ export const READER_FORMAT = 4;
 export const dialectNameSchema = z.enum(dialectNames);
 export type DialectName = z.infer<typeof dialectNameSchema>;
 
-/** How an upstream speaks: as clients do, or in a dialect of its own. */
+/** How an upstream speaks: one of the client dialects, or an upstream-only dialect. */
 export const upstreamDialectSchema = z.enum(upstreamDialectNames);
 export type UpstreamDialectName = z.infer<typeof upstreamDialectSchema>;
 
@@ -403,7 +403,7 @@ export const healthHintSchema = z.object({
 });
 export type HealthHint = z.infer<typeof healthHintSchema>;
 
-/** Hints in one table; with more troubles than that, order helps nobody. */
+/** Hints in one table. With more troubles than that, an order of targets has no use any more. */
 export const HINTS_MAX = 500;
 
 /** What the compile gives: everything of the table but its number. */

@@ -65,7 +65,7 @@ interface Block {
   readonly list: BlockList;
 }
 
-// It lies inside the IPv4-compatible range ::/96, which is never opened, and is an address of its own all the same.
+// Inside the IPv4-compatible range ::/96, which can never be opened; but loopback itself can be.
 const loopbackIpv6 = '::1';
 
 type AllowedBlock = Block & { readonly namespaces: ReadonlySet<string> };

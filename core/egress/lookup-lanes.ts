@@ -20,7 +20,7 @@ export type LookupMiss = (typeof lookupMisses)[number];
 
 /** A name that takes longer than this leaves the fast lane. */
 const slowMs = 1_000;
-// Beyond this the oldest name is forgotten. A forgotten slow name occupies a thread of the fast lane once more; a forgotten good
+// Above this the oldest name is forgotten. A forgotten slow name can occupy a thread of the fast lane again; a forgotten good
 // name loses its precedence.
 const namesMax = 4_096;
 

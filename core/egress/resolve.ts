@@ -12,7 +12,7 @@ interface ResolverOptions {
   readonly nowMs: () => number;
   /** With an earlier answer at hand, how long the resolver may think before that one is used. */
   readonly patienceMs: number;
-  /** Default: one of its own. */
+  /** Default: a private memory. */
   readonly lastAnswers?: LastAnswers;
 }
 

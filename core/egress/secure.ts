@@ -1,6 +1,6 @@
 // Is the other end who its name says? TLS over a connected socket: certificate and name verified, HTTP/1.1 only, sessions
-// resumed. One option with a name of its own switches verification off; nothing else does, no environment, no other
-// setting. There is no way back to plain text.
+// resumed. Only one explicit option switches verification off: no environment variable does, and no other setting. A failed TLS
+// handshake never falls back to plain text.
 
 import { isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';

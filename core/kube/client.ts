@@ -42,7 +42,7 @@ export interface KubeClient {
    * @throws {KubeError}
    */
   call(request: KubeRequest): Promise<unknown>;
-  /** For watches. @throws {KubeError} if the answer is none of success. */
+  /** For watches. @throws {KubeError} for any status but success. */
   stream(request: KubeRequest): Promise<KubeStream>;
   /** Ends every connection, those in use too. */
   close(): void;

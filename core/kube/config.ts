@@ -20,7 +20,7 @@ interface ConfiguredClientOptions {
   readonly clock?: Clock;
 }
 
-/** The library keeps tokens and runs plugins by itself; between two looks at it the same answer serves all calls. */
+/** The library caches tokens and runs plugins; between two questions to it, the same answer serves all calls. */
 const keptMs = 10_000;
 /** After a 401 the file is read and its plugin runs again, but not once for each of a hundred refused calls. */
 const reloadMs = 1_000;

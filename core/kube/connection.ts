@@ -28,7 +28,7 @@ export interface Authenticator {
    * see the errors that it throws, so they hold no secret.
    */
   credentials(): Promise<Credentials>;
-  /** The server answered 401: what was kept is no good. The call is then tried once more. */
+  /** The server answered 401: drops cached credentials. The call is then tried again. */
   refused(): void;
 }
 

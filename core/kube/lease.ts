@@ -239,10 +239,10 @@ export function startElection(options: ElectionOptions): Election {
       const mayHold = wasLeader || observation?.record.holder === identity;
       if (!mayHold) return;
       try {
-        // Once more where such a renewal came in between.
+        // Try again after a conflict with that renewal.
         await release().catch((error: unknown) => (isConflict(error) ? release() : Promise.reject(error)));
       } catch (error) {
-        // It runs out by itself.
+        // An unreleased lease expires, so the next leader only waits longer.
         if (!isNotFound(error)) report(error);
       }
     },

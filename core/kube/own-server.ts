@@ -1,5 +1,5 @@
-// How does one of our processes answer the others over TLS? Beside plain HTTP, on a port of its own, with a certificate that comes
-// later and is renewed while it serves.
+// How does one of our processes answer the others over TLS? On a separate port beside plain HTTP, with a certificate that may arrive
+// after the start and is renewed while the process serves.
 
 import type { RequestListener } from 'node:http';
 import { createServer, type Server } from 'node:https';

@@ -32,7 +32,7 @@ export interface ReflectorOptions<T> {
   convert(object: KubeObject): T;
   /** After the store has changed. Where it throws, trouble is reported, and the event comes again after a relist. */
   onEvent(event: ReflectorEvent<T>): void;
-  /** A watch is open, or is none any more. In between the store may be behind, and nobody can tell by how much. */
+  /** A watch opened or closed. While it is closed the store may be out of date, by an unknown time. */
   onOpen?(isOpen: boolean): void;
   /** For logs and metrics; holds no secret. */
   onTrouble?(trouble: Trouble): void;
@@ -107,7 +107,7 @@ export function startReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
     try {
       options.onTrouble?.({ reason, message, retryInMs });
     } catch {
-      // Telling of a trouble must not be what ends the watch; there is nobody left to tell.
+      // A broken reporter must not end the watch, and the failure itself cannot be reported.
     }
   }
 
@@ -181,7 +181,7 @@ export function startReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
     return clock.now() - openedAtMs;
   }
 
-  /** Acceptance is none: a server may accept a watch and refuse it in its first event. */
+  /** Called on the first event, not on the response: a server may accept a watch and refuse it in its first event. */
   function noteSuccess(): void {
     watchFailures = 0;
     relists = 0;

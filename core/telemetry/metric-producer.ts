@@ -95,7 +95,7 @@ function labelNames(row: Metric | undefined): ReadonlyMap<string, string> {
   return new Map(row && exposed(row).labels.map((label, index) => [label, row.labels[index] ?? label]));
 }
 
-/** To Prometheus a label without a value is none; here it is left out. */
+/** Prometheus treats an empty label as absent; so the attribute is left out. */
 function attributesOf(labels: Value['labels'], names: ReadonlyMap<string, string>): Attributes {
   const shown = Object.entries(labels).filter(([name, value]) => name !== 'le' && value !== '');
   return Object.fromEntries(shown.map(([name, value]) => [names.get(name) ?? name, String(value)]));

@@ -60,11 +60,11 @@ export interface Telemetry {
   readonly tracer: Tracer | undefined;
   /** Undefined if no events are sent. */
   readonly logger: Logger | undefined;
-  /** Sends what there is, once more; whatever happens, it is over after `withinMs`. */
+  /** Flushes what is queued; ends after `withinMs` at the latest. */
   close(withinMs: number): Promise<void>;
 }
 
-/** An exporter gives up by itself; the SDK does so much later, on a collector that never ends its answer. */
+/** Our exporter has its own timeout. The SDK's is later by this much, against a collector that never ends its answer. */
 const graceMs = 1_000;
 
 export function openTelemetry(settings: TelemetrySettings, parts: TelemetryParts): Telemetry {
@@ -94,7 +94,7 @@ export function openTelemetry(settings: TelemetrySettings, parts: TelemetryParts
     instrumentations: [],
     textMapPropagator: null,
     sampler: samplerOf(settings.sampler),
-    // None at all, if there is none: left out, it would be sent to this machine.
+    // An empty list without an address: if it were left out, the SDK would send to localhost.
     metricReaders: addressed(metricsUrl, (url) => {
       const exporter = reporting('metrics', new OTLPMetricExporter(exporterConfig(url, metricsWithinMs)));
       return new PeriodicExportingMetricReader({

@@ -1,4 +1,4 @@
-// What do Kubernetes and Prometheus ask every process? Whether it lives, whether it may be sent work, and its figures, on a port of its own.
+// What do Kubernetes and Prometheus ask every process? Liveness, readiness and metrics, on a separate port.
 
 import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';

@@ -9,7 +9,7 @@ const propagator = new W3CTraceContextPropagator();
 const getter: TextMapGetter<readonly string[]> = {
   keys: () => [],
   get(rawHeaders, name) {
-    // Repeated, a state is one list (section 3.3.1.1), and a parent is none that could be read.
+    // Repeated headers: tracestate is one list (section 3.3.1.1), and a joined traceparent is invalid, so it is ignored.
     const values = rawHeaders.filter((_, at) => at % 2 === 1 && isNamed(rawHeaders[at - 1], name));
     return values.length === 0 ? undefined : values.join(',');
   },
@@ -21,7 +21,7 @@ function isNamed(header: string | undefined, name: string): boolean {
 }
 
 /**
- * The root if there is none, or it is ambiguous.
+ * The root context without a valid parent.
  *
  * @param rawHeaders Names and values in turn, as received.
  */

@@ -43,7 +43,7 @@ const columns: readonly (readonly [name: string, cell: (row: SumsRow, query: Foc
   ['PricingCategory', () => 'Standard'],
   ['PricingQuantity', ({ sums }) => String(sums.input + sums.output)],
   ['PricingUnit', () => 'Tokens'],
-  // FOCUS 1.3 puts the two behind it in its place; nobody sees who runs the machines of a provider.
+  // FOCUS 1.3 replaces this column by the next two. The host is unknown: a provider does not say who runs its machines.
   ['ProviderName', ({ group }) => group.provider ?? ''],
   ['ServiceProviderName', ({ group }) => group.provider ?? ''],
   ['HostProviderName', ({ group }) => group.provider ?? ''],

@@ -28,7 +28,7 @@ interface RerateQuery {
   readonly where?: Filter;
 }
 
-/** One row for each model and who pays it, in the order of their names. What different people pay is nobody's one sum. */
+/** One row for each model and payer, in the order of their names. Amounts of different payers are never added up. */
 export async function rerate(
   store: Pick<LedgerStore, 'records'>,
   query: RerateQuery,

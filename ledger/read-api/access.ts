@@ -17,15 +17,15 @@ interface Right {
 const readsSpend: Right = { verb: 'get', resource: 'apikeys' };
 
 export interface Access {
-  /** Which token to send, where it is none of Kubernetes; said with a 401. */
+  /** Which token to send, if it is not a token of Kubernetes; part of the 401. */
   readonly remedy?: string;
   /**
-   * - `unknown`: the token is nobody's.
-   * - `refused`: theirs, and they may not.
+   * - `unknown`: no user has this token.
+   * - `refused`: a user has it, and lacks the right.
    *
-   * @param namespace Undefined: all of them.
-   * @param right Left out: that to see what was spent.
-   * @throws where Kubernetes does not answer.
+   * @param namespace Undefined: all namespaces.
+   * @param right Default: the right to see spend.
+   * @throws if Kubernetes does not answer.
    */
   judge(
     token: string,
@@ -41,7 +41,7 @@ export const unknownToken = ({ remedy }: Access): ApiError =>
 /** A right that is taken away is honoured so late at most. */
 const keptMs = 10_000;
 const keptMax = 1_000;
-/** The API server takes longer ones for nobody's too. */
+/** A limit for unauthenticated callers; the API server itself accepts longer tokens. */
 const tokenCharsMax = 16_384;
 
 const userSchema = z.object({

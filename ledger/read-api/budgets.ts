@@ -97,7 +97,7 @@ export async function withFirstDays(
 /** Who lets requests through: those that are ready, and whether they keep budgets together. */
 export type Fleet = Pick<OvershootFacts, 'gateways' | 'hasStore'>;
 
-/** @param fleet Absent: nobody knows. */
+/** @param fleet Absent: unknown. */
 export function budgetAnswer(row: SpentRow, nowMs: number, fleet?: Fleet) {
   const { namespace, spender, name, picodollars } = row;
   const { period, action, limitPicodollars, warnPercent } = row.budget;
@@ -125,7 +125,7 @@ function paceAnswer({ createdAt, firstDay }: SpentRow, start: string) {
   return { paceSince: first > start ? first : start };
 }
 
-/** What can be spent beyond it. A budget that only warns has no such bound; and how many gateways there will be, nobody knows while there is none. */
+/** Overshoot at worst. Empty for a budget that only warns, and while no gateway is ready: the overshoot depends on the number of gateways. */
 function atWorstAnswer({ action, limitPicodollars }: Budget, fleet: Fleet | undefined) {
   if (action !== 'Block' || fleet === undefined || fleet.gateways === 0) return {};
   const limitMicrodollars = Number(limitPicodollars / picodollarsPerMicrodollar);

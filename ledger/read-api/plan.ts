@@ -50,7 +50,7 @@ export async function relayQuestion(
   if (status !== 200) throw noGateway(`the gateway ${pod} could not say (status ${status}); try again`);
   // As Kubernetes calls it.
   const named = { ...z.looseObject({}).parse(body), pod };
-  // Also of a newer gateway, that may say more: only what is known to name nobody.
+  // A newer gateway may add members, so only members that are known to name no provider pass.
   return path === PLAN_PATH && !seesProviders ? plainPlanAnswerSchema.parse(named) : named;
 }
 

@@ -65,7 +65,7 @@ import { readSpendPage } from './spend-page.ts';
 
 export interface ReadApiParts {
   readonly store: LedgerStore;
-  /** Undefined: nobody but the operator may ask. */
+  /** Undefined: only the operator may ask. */
   readonly access: Access | undefined;
   readonly clock: Clock;
   /** Of ApiKeys and of whole namespaces, in an order that stays; undefined while they are not known. */
@@ -93,7 +93,7 @@ type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
 
 /** What rows are by, where that is not the question's own to say. */
 const ofRows = ['by', 'interval'] as const;
-/** What a spender used of anything by itself: sums know it. */
+/** Parameters that narrow spend to a part, which only `sums` knows: the spend of a spender is kept as a whole. */
 const ofParts = ['route', 'provider', 'model', 'upstreamModel', 'payer', 'outcome'] as const;
 
 /** Parameters that a question does not support: ignoring them would give a misleading answer. */
@@ -364,7 +364,7 @@ async function answerLog(parts: ReadApiParts, places: Places, token: string, sea
   });
 }
 
-/** Nobody's body is waited for, and none has a place while it comes: one that never does would keep it from others. */
+/** A body is read without holding a place: a client that never sends its body would keep the place from others. */
 async function relay(
   parts: ReadApiParts,
   places: Places,
@@ -442,7 +442,7 @@ async function expectAccessTo(
   );
 }
 
-/** @throws {ApiError} where the token is nobody's. */
+/** @throws {ApiError} if the token is unknown. */
 async function hasAccessTo(
   { access }: ReadApiParts,
   token: string,

@@ -322,7 +322,7 @@ function isProvisioned({ price }: LedgerRecord): boolean {
   return price?.source === 'provisioned';
 }
 
-/** Of a tenant's own Provider, and a route of its own, also to the tenant. */
+/** Names of a route and a Provider of the tenant's own namespace are shown to the tenant too. */
 function namesOf(
   { namespace, route, provider, providerKey, target, upstreamModel, upstreamDialect }: LedgerRecord,
   seesProviders: boolean,

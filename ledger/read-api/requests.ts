@@ -50,7 +50,7 @@ function countedAnswer({ requests, ends, firstContents }: Counted) {
 /** Statuses with which an upstream says something of itself, of its key or of the route, and nothing of the request. */
 const notOfTheRequest = new Set(['401', '402', '403', '404', '408', '409', '425', '429', '499']);
 
-/** The upstream did not take the request as it was: nobody but the caller can mend it. */
+/** The upstream refused the request itself: only the caller can correct it. */
 function isRefusal(failure: string): boolean {
   const [, status] = /^status_(4..)$/.exec(failure) ?? [];
   return status !== undefined && !notOfTheRequest.has(status);

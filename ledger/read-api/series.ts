@@ -1,5 +1,5 @@
-// How much was used over time, by whom? Each group by itself; or the largest of them, and all others together, since nobody can look
-// at ten thousand lines.
+// How much was used over time, and by whom? A line for each group; or for the largest groups, with all others in one line, because ten
+// thousand lines cannot be read.
 
 import type { Interval } from '../store/spans.ts';
 import type { Dimension, LedgerStore, OutcomesRow, Sums } from '../store/store.ts';

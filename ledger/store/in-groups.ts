@@ -6,7 +6,7 @@ interface Waiting<T, R> {
   reject(error: unknown): void;
 }
 
-/** @param write All of the items or none; gives what came of each. Where several fail together, each is tried by itself. */
+/** @param write All of the items or none; gives the result of each. If a group fails, each item is tried separately. */
 export function inGroups<T, R>(
   write: (items: readonly T[]) => Promise<readonly R[]>,
 ): (item: T) => Promise<R> {

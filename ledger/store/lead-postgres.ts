@@ -54,7 +54,7 @@ export function leadPostgres(open: () => Client, duty: Duty): Leadership {
       leading = undefined;
       if (reason !== undefined) duty.onLost(reason);
     } catch {
-      // Nobody can be asked; what is read says why.
+      // The database cannot be reached; every read reports the reason.
     } finally {
       await client.end().catch(() => {});
     }

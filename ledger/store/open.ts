@@ -10,7 +10,7 @@ interface StoreTroubles {
   onBroken(reason: string): void;
   /** Nothing more will be stored by this process. */
   onEnd(reason: string): void;
-  /** Everything works, and another volume would be better. Left out: nobody hears of it. */
+  /** Everything works, but another volume would be better. Left out: not reported. */
   onSlow?(reason: string): void;
 }
 

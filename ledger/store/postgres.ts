@@ -57,7 +57,7 @@ const purgeLimit = 5_000;
 
 interface QueuedPool {
   readonly pool: Pool;
-  /** For its connections: the pool itself takes a wait for one of its own for a database that cannot be reached. */
+  /** Limits connections: the pool itself would report a caller's wait for a free connection as an unreachable database. */
   readonly queue: Semaphore;
 }
 

@@ -19,7 +19,7 @@ export const purgeRecords = (before: string, upTo: number, limit: number): Query
   values: [startOf(before), upTo, limit],
 });
 
-/** As of records: a piece of the sums by hour. */
+/** One batch of the sums by hour, as with records. */
 export const purgeHours = (before: string, limit: number): Query => ({
   text: `DELETE FROM ledger_spans WHERE (${SPAN_KEYS.join(', ')}) IN
     (SELECT ${SPAN_KEYS.join(', ')} FROM ledger_spans WHERE span < $1 AND LENGTH(span) > 10 LIMIT $2)`,
@@ -32,7 +32,7 @@ export const purgeFirstContents = (before: string, limit: number): Query => ({
   values: [before, limit],
 });
 
-/** As of records: a piece of the lines that were put aside before the day. */
+/** One batch of the lines that were put aside before the day, as with records. */
 export const purgeAsides = (before: string, limit: number): Query => ({
   text: `DELETE FROM ledger_asides WHERE digest IN
     (SELECT digest FROM ledger_asides WHERE at_ms < $1 LIMIT $2)`,

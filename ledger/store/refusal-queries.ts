@@ -107,7 +107,7 @@ export function singleRefusalsQuery(kind: DatabaseKind, query: SingleRefusalsQue
   if (before !== undefined)
     conditions.push(`(at_ms, ${id}) < ($${values.push(before.atMs)}, $${values.push(before.id)})`);
   const order = `ORDER BY at_ms DESC, ${id} DESC`;
-  // An index finds them by itself, and only those of the page are read.
+  // The inner query is answered from an index alone, and only the lines of the page are read.
   return {
     text: `SELECT id, at_ms, line FROM ledger_refusals WHERE id IN
       (SELECT id FROM ledger_refusals WHERE ${conditions.join(' AND ')} ${order} LIMIT $${values.push(limit)}) ${order}`,

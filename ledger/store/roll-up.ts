@@ -38,7 +38,7 @@ type SpanRow = PartRow & { readonly span: string };
 
 type FirstContentSum = { readonly span: string; readonly ms: number; readonly answers: number };
 
-/** With the name of the spender in a column of its own. */
+/** The name of the spender is another column. */
 type SpendRow = Record<SpendMeasure | 'last_used_ms' | 'sequence', number> & { readonly day: string };
 
 interface SpendRows {

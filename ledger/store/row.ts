@@ -161,7 +161,7 @@ export interface PageRows {
   readonly asides: readonly Aside[];
 }
 
-/** A page that is to be stored, with the moment at which it came. */
+/** A page to store, with the time of its arrival. */
 export interface Arrival {
   readonly page: PageRows;
   readonly nowMs: number;

@@ -34,7 +34,7 @@ export function spendQuery(
   };
 }
 
-/** One row, as of `costsQuery`. Of each name its first day is looked up, however many days there are. */
+/** One row, as with `costsQuery`. The first day of each name is looked up in the index, however many days there are. */
 export function firstDaysQuery(kind: DatabaseKind, spender: Spender, names: readonly string[]): Query {
   const { column, days, totals } = SPENDERS[spender];
   const object = kind === 'sqlite' ? 'json_group_object' : 'json_object_agg';

@@ -1,4 +1,4 @@
-// What does one connection to a SQLite ledger do? Everything here is synchronous, and so in a thread of its own.
+// What does one connection to a SQLite ledger do? Everything here is synchronous, and so runs in a worker thread.
 
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
@@ -60,7 +60,7 @@ const busyMs = 5_000;
 /** Pages of the file given back at a time. */
 const vacuumPages = 2_000;
 
-/** @throws {Error} that names the file where it is none of ours, or of a newer program. */
+/** @throws {Error} that names the file if it is not a ledger, or was written by a newer release. */
 export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
   const database = new DatabaseSync(path, { timeout: busyMs, readOnly: isReader });
   let slowness: string | undefined;
@@ -262,7 +262,7 @@ function inTransaction<T>(database: DatabaseSync, work: () => T): T {
     database.exec('COMMIT');
     return result;
   } catch (error) {
-    // Where SQLite has rolled back by itself, as on a full disk, there is none any more.
+    // After an error such as a full disk, SQLite has already rolled back.
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
   }

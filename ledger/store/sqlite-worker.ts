@@ -23,7 +23,7 @@ export type WorkerAnswer = { readonly id: number } & (
 
 const { path, isReader } = workerData as WorkerStart;
 const port = parentPort;
-if (port === null) throw new Error('sqlite-worker.ts is started as a thread, not by itself');
+if (port === null) throw new Error('sqlite-worker.ts runs as a worker thread, not as a process');
 const answer = (message: WorkerAnswer): void => port.postMessage(message);
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

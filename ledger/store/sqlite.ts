@@ -1,4 +1,4 @@
-// The ledger in a file. One thread writes and one reads: a heavy question keeps nobody's records waiting, and the event loop
+// The ledger in a file. One thread writes and one reads: a heavy question does not delay records, and the event loop
 // waits for neither. A third reads what budgets are kept by.
 
 import { mkdir, open } from 'node:fs/promises';
@@ -16,10 +16,10 @@ import type { LedgerStore, Taken } from './store.ts';
 const purgeLimit = 2_000;
 
 /**
- * @param path Its folder is made where it is missing.
- * @param onEnd A thread has ended by itself: nothing more is stored, and only another process helps.
- * @param onSlow The file system is good enough, and no more.
- * @throws {Error} that names the file where it cannot be opened, or is none that this program can go on with.
+ * @param path Its folder is created if it is missing.
+ * @param onEnd A thread has ended unexpectedly: nothing more is stored, and only a restart of the process helps.
+ * @param onSlow The file system is good enough, but slow.
+ * @throws {Error} that names the file if it cannot be opened, or this release cannot continue it.
  */
 export async function openSqliteStore(
   path: string,
@@ -27,7 +27,7 @@ export async function openSqliteStore(
   onSlow: (reason: string) => void = () => {},
 ): Promise<LedgerStore> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  // Who used what is for nobody else to read; what SQLite puts beside it has the same mode.
+  // The ledger is personal data, so only its owner may read it; SQLite's side files get the same mode.
   await (await open(path, 'a', 0o600)).close();
   // The writer makes the tables, and the mode of the file that lets others read beside it.
   const writer = await openThread({ path, isReader: false }, onEnd);

@@ -5,7 +5,7 @@ import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type { Refusal, RefusalSums } from '../../core/contract/refusal.ts';
 import type { Interval, Stretch } from './spans.ts';
 
-/** A record, and the line that it came as: what a newer gateway writes into it is kept, though nobody here reads it. */
+/** A record, and the line that it came as: unknown members from a newer gateway are kept in the line. */
 export interface Entry {
   readonly record: LedgerRecord;
   readonly line: string;
@@ -204,7 +204,7 @@ export type CostsRow = readonly [
 ];
 
 export interface Costs {
-  /** JSON of `CostsRow[]`, as the database wrote it: of thousands nobody who only hands them on has to read one. */
+  /** JSON of `CostsRow[]`, as the database wrote it: a caller that only passes thousands of rows on need not parse them. */
   readonly json: string;
   /** Whom the question is about, whatever its limit. */
   readonly total: number;
@@ -240,7 +240,7 @@ export interface LedgerState {
   readonly sequence: number;
   /** `YYYY-MM-DD`: records of days before it may have gone. Empty: none have. */
   readonly keptFrom: string;
-  /** Unix milliseconds of the start of the youngest record that is kept; undefined: there is none. */
+  /** Unix milliseconds of the start of the youngest record that is kept; undefined without records. */
   readonly youngestMs: number | undefined;
 }
 
@@ -400,7 +400,7 @@ export interface LedgerStore {
   /** All of it or nothing: records, refusals, sums and cursor together. A page that was taken before changes nothing. */
   take(page: Page, nowMs: number): Promise<Taken>;
   sums(query: SumsQuery): Promise<SumsRow[]>;
-  /** A row for each group as of `sums`, however many ways its attempts ended in. */
+  /** A row for each group as in `sums`, with one entry for each way its attempts ended. */
   outcomes(query: SumsQuery): Promise<OutcomesRow[]>;
   /** Those without a record are left out. */
   spendOf(spender: Spender, names: readonly string[], nowMs: number): Promise<Spend[]>;
