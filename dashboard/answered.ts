@@ -2,7 +2,7 @@
 
 export interface Answered {
   readonly method: string;
-  /** As it was registered, such as `/api/kube/*`; undefined: there is none for what was asked. */
+  /** The registered route, such as `/api/kube/*`; undefined for an unknown path. */
   readonly route: string | undefined;
   /** Undefined: the browser left before there was one. */
   readonly status: number | undefined;
@@ -19,7 +19,7 @@ interface SignInWords {
   readonly outcome: (typeof OUTCOMES)[number];
 }
 
-/** Every file has a route of its own, whose name changes with what is in it. */
+/** Each file has its own route, whose name changes with its content, so all files are one label. */
 export function routeWord({ route }: Pick<Answered, 'route'>): string {
   if (route === undefined) return 'none';
   return route.startsWith('/api/') || route === '/healthz' || route === '/readyz' ? route : 'pages';
@@ -34,7 +34,7 @@ export function isStream({ route, status }: Answered): boolean {
   return route === '/api/watch' && status === 200;
 }
 
-/** Undefined: nobody has come to the end of signing in. */
+/** Undefined: the request did not end a sign-in. */
 export function signInOf({ method, route, status, location }: Answered): SignInWords | undefined {
   if (status === undefined) return undefined;
   if (method === 'POST' && route === '/api/session') return { way: 'token', outcome: outcomeOf(status) };

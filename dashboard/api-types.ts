@@ -36,7 +36,7 @@ export interface SessionAnswer {
   readonly expiresAt: string;
   /** Goes into `x-penstock-csrf` of whatever is no GET. */
   readonly csrf: string;
-  /** That of a ServiceAccount's token; null: of nobody's. */
+  /** Namespace of a ServiceAccount; null for any other user. */
   readonly namespace: string | null;
   /** The gateway as programs outside reach it, without `/v1`; null: not set. */
   readonly gatewayUrl: string | null;
@@ -48,7 +48,7 @@ export interface SessionAnswer {
   readonly heldBack?: readonly string[];
 }
 
-/** `GET /api/session` where nobody is signed in: 401. */
+/** `GET /api/session` without a session: 401. */
 export interface SignedOutAnswer extends ErrorAnswer {
   readonly signIn: {
     readonly mode: 'kubernetes' | 'local';
@@ -81,7 +81,7 @@ export interface RightsAnswer {
 }
 
 /**
- * `Disabling`: it is switched off, and gateways may still serve it. `Rejected`: it works only when somebody acts. The last two are of
+ * `Disabling`: disabled, but gateways may still serve it. `Rejected`: it does not work until a user changes it. The last two are of
  * keys that are ready otherwise.
  */
 export type KeyState =
@@ -139,7 +139,7 @@ export interface KeyRow {
   /** As in the spec. */
   readonly models: { readonly allow: readonly string[]; readonly deny: readonly string[] };
   readonly state: KeyState;
-  /** Of the condition that says so; empty where there is none yet. */
+  /** Of the condition that decides the state; empty before there is one. */
   readonly reason: string;
   readonly message: string;
   readonly isImported: boolean;
@@ -175,7 +175,7 @@ export interface KeyBudget {
  *
  * - `reset`: a `WatchReset`. Whatever was known may be old; ask for the list again. The first event is one, so nothing is lost between.
  * - `change`: a `WatchChange`.
- * - `end`: a `WatchEnd`; nothing follows, and a reader must not come back by itself.
+ * - `end`: a `WatchEnd`; nothing follows, and a reader must not reconnect automatically.
  */
 export interface WatchChange {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';

@@ -7,7 +7,7 @@ import { constants, gzip } from 'node:zlib';
 import { build } from 'vite';
 import config from './pages/vite.config.ts';
 
-/** In smaller blocks, each with codes of its own: scripts and styles differ in their parts, and are a few hundred bytes shorter so. */
+/** Smaller blocks, each with its own codes: scripts and styles differ in their parts, and are a few hundred bytes shorter so. */
 const compression = { level: constants.Z_BEST_COMPRESSION, memLevel: 7 };
 
 export interface BuiltFile {

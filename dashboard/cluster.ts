@@ -27,7 +27,7 @@ export interface ClusterChange {
 
 /** What one signed-in person can do; every call carries their own token, and Kubernetes says yes or no. */
 export interface Cluster {
-  /** The answer, whatever it is. @throws {ClusterAway} where nobody answers. */
+  /** The answer, whatever its status. @throws {ClusterAway} if the API server does not answer. */
   call(call: ClusterCall): Promise<ClusterAnswer>;
   /**
    * Changes of a collection, from the moment of the first `RESET` on, which is sent when the watch is open; the next is read only when the
@@ -35,7 +35,7 @@ export interface Cluster {
    *
    * @param from The version of a list that is known: changes are those since then, as long as they are known.
    * @throws {ClusterRefusal} where the person may not (any more).
-   * @throws {ClusterAway} where nobody answers before the first `RESET`; later it is tried again.
+   * @throws {ClusterAway} without an answer before the first `RESET`; later it is tried again.
    */
   watch(path: string, signal: AbortSignal, from?: string): AsyncIterable<ClusterEvent>;
 }
@@ -63,7 +63,7 @@ export class ClusterRefusal extends Error {
   }
 }
 
-/** Who somebody is, as Kubernetes knows them. */
+/** A user, as Kubernetes identifies them. */
 export interface Person {
   readonly name: string;
   readonly groups: readonly string[];

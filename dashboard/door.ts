@@ -23,7 +23,7 @@ export interface ServerParts {
   readonly signIn: SignIn;
   /** With the token of that session, and no other. */
   clusterOf(session: Pick<Session, 'id' | 'token'>): Cluster;
-  /** Undefined: there is none. */
+  /** Undefined without a ledger. */
   readonly ledger: Ledger | undefined;
   /** Whether programs may ask it here too, with a token in the header; left out: only pages may. */
   readonly opensLedger?: boolean;
@@ -32,7 +32,7 @@ export interface ServerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly version: string;
-  /** Left out: nobody counts. */
+  /** Left out: not counted. */
   readonly metrics?: Omit<DashboardMetrics, 'registry'>;
   /** Why changes are not taken now, in words; empty, or left out: they are. */
   heldBack?(): readonly string[];
@@ -44,20 +44,20 @@ export interface Door {
   readonly parts: ServerParts;
   readonly sealer: Sealer;
   readonly ended: EndedSessions;
-  /** Undefined: what is shown cannot be guessed, and nobody is asked about it. */
+  /** Undefined without a limit, because the one-time token cannot be guessed and costs no question to Kubernetes. */
   readonly limiter: SignInLimiter | undefined;
   readonly live: LiveStreams;
   readonly renewals: Renewals;
   readonly sessions: WeakMap<FastifyRequest, Session>;
 }
 
-/** A replay of its cookie is nobody's from here on. */
+/** From here on a replay of its cookie is refused. */
 export function endSession(door: Door, session: SessionLife): void {
   door.ended.end(session);
   door.live.end(session);
 }
 
-/** By which of its addresses the server was asked. @throws 421 where it is none of them. */
+/** The address by which the server was asked. @throws 421 if it is not one of its addresses. */
 export function placeOfRequest({ parts }: Door, request: FastifyRequest): Place {
   const place = findPlace(parts.settings.places, request.headers.host);
   if (place === undefined)
@@ -69,7 +69,7 @@ export function placeOfRequest({ parts }: Door, request: FastifyRequest): Place 
   return place;
 }
 
-/** Undefined: nobody is signed in. */
+/** Undefined without a valid session. */
 export async function readSession(door: Door, request: FastifyRequest): Promise<Session | undefined> {
   const place = placeOfRequest(door, request);
   const sealed = joinPieces(cookieName('session', place), request.cookies);
@@ -144,7 +144,7 @@ export function sessionOf(door: Door, request: FastifyRequest): Session {
   return session;
 }
 
-/** @param session Undefined: nobody is signed in any more. */
+/** @param session Undefined: removes the cookies. */
 export async function setSessionCookies(
   door: Door,
   request: FastifyRequest,

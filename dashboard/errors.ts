@@ -1,4 +1,4 @@
-// What does the server answer when it refuses by itself? One shape: the fact, then the action.
+// What does the server answer when it refuses a request itself? One shape: the fact, then the action.
 
 import type { ErrorAnswer, ErrorCode } from './api-types.ts';
 

@@ -3,16 +3,15 @@
 import type { Log } from '../core/kube/log.ts';
 import { type Oidc, SignInFailed } from './sign-in.ts';
 
-/** Where nobody is sent: it is only asked whether a sign-in could begin. */
+/** A browser is never sent there: this only checks that a sign-in could begin. */
 const nowhere = 'https://localhost/';
 
 /**
  * Gives what is missing, in words; undefined: nothing.
  *
- * An issuer that was never found is a setting that is wrong, or a network that is closed: a rollout stops there, and the pods before it
- * go on. Found once, it is not looked at again, and neither Kubernetes nor the ledger ever is: where one of them is away, the pages say so,
- * whereas without any pod that is ready people would see the error of a proxy, and nobody would be helped by it, as all pods
- * miss the same. Pages that were not built end the process at its start.
+ * An issuer that was never found means a wrong setting or a closed network: the rollout stops, and the old pods go on serving. Once found,
+ * the issuer is not checked again, and Kubernetes and the ledger never are: all pods would lose readiness together, and users would see a
+ * proxy's error page instead of a page that names the outage. Missing built pages end the process at its start.
  */
 export function openReadiness(oidc: Pick<Oidc, 'begin'> | undefined, log: Log): () => string | undefined {
   let isFound = oidc === undefined;
@@ -35,7 +34,7 @@ export function openReadiness(oidc: Pick<Oidc, 'begin'> | undefined, log: Log): 
 
   const missing = (): string | undefined => {
     if (isFound || oidc === undefined) return undefined;
-    // The caller keeps the time; a slow issuer delays nobody.
+    // Answers at once: a slow issuer must not delay the probe.
     if (!isLooking) void look(oidc);
     return `the OpenID Connect issuer has not been found yet${reason === undefined ? '' : ` (${reason})`}`;
   };

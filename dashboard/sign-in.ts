@@ -1,4 +1,4 @@
-// What does the dashboard need to sign somebody in? Answered by Kubernetes and an issuer, and by a one-time link on a laptop.
+// What does the dashboard need to sign a user in? Implemented by Kubernetes with an issuer, and by a one-time link on a laptop.
 
 import type { Person } from './cluster.ts';
 import type { Tokens } from './session/session.ts';
@@ -8,12 +8,12 @@ export interface SignIn {
   /** Shown beside the field for a token. */
   readonly tokenCommand: string;
   /**
-   * Somebody shows a token. Gives who they are, and the token that their session keeps; undefined: it is nobody's.
+   * A user shows a token. Gives the user, and the token that their session keeps; undefined: the token is unknown.
    *
    * @throws {ClusterAway}
    */
   admit(token: string): Promise<{ readonly person: Person; readonly token: string } | undefined>;
-  /** Of a current session; undefined: the token is nobody's any more. @throws {ClusterAway} */
+  /** Of a current session; undefined: the token is no longer valid. @throws {ClusterAway} */
   personOf(token: string): Promise<Person | undefined>;
   readonly oidc: Oidc | undefined;
 }

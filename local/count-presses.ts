@@ -1,4 +1,4 @@
-// How often has somebody pressed Ctrl-C? A terminal sends it to every process of the job, and npm passes
+// How often was Ctrl-C pressed? A terminal sends the signal to every process of the job, and npm passes
 // its own on: one press, two signals.
 
 const samePressMs = 250;

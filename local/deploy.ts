@@ -62,7 +62,7 @@ export interface Deployment {
 /** Calls must not overlap, but for those of `foresee`. */
 export interface Deployer {
   deploy(manifests: Manifests): Promise<Deployment>;
-  /** What is in use once more, since time has passed. */
+  /** Judges what is in use again, because time has passed. */
   refresh(): Promise<Deployment>;
   /** Why these would be kept from use, were they deployed now; none: they would not. */
   foresee(manifests: Manifests): Promise<readonly Remark[]>;
@@ -194,7 +194,7 @@ function notRotated({ apiKeys, places }: Manifests): Remark[] {
   });
 }
 
-/** What is not served at all has a problem, and a note would say the same once more. */
+/** An object out of service already has a problem, and a note would repeat it. */
 function isNoteworthy({ type, status }: Condition, { isInTable }: Verdict): boolean {
   if (type === 'Translatable') return isInTable && status === 'False';
   return noteworthy.has(type) && status === 'True';
@@ -225,7 +225,7 @@ function isSaidByOther({ type }: Condition, all: readonly Condition[]): boolean 
   return type === 'ResolvedRefs' && all.some(({ reason }) => reason === 'NoUsableTarget');
 }
 
-/** What is wrong with the other object is a line of its own here; nobody can look at conditions. */
+/** The other object has its own line in the terminal, and local mode has no conditions to look at. */
 function withoutConditions(message: string): string {
   return message.replaceAll(READ_CONDITIONS, 'fix that object first');
 }

@@ -46,7 +46,7 @@ interface CloudSetup {
     readonly auth: Readonly<Record<string, unknown>>;
     readonly options?: Readonly<Record<string, string>>;
   };
-  /** In a Secret of its own; absent: the process is signed in by its environment. */
+  /** The key, stored as a Secret; absent: the process signs in from its environment. */
   readonly secret?: string;
   /** As the cloud calls them. */
   readonly models: readonly string[];
@@ -105,7 +105,7 @@ function readBedrock(environment: CloudEnvironment): Found | undefined {
   };
 }
 
-/** Of its control plane, which takes the key that models take. The key of another server is not for AWS: then there is none. */
+/** AWS's control plane takes the same key as its models. A key for another server is not sent to AWS: then models are not listed. */
 function bedrockListing(
   environment: CloudEnvironment,
   region: string,

@@ -211,7 +211,7 @@ function isVendorsOwn(baseUrl: string): boolean {
   );
 }
 
-/** `fetch failed` alone helps nobody; what failed is its cause. */
+/** `fetch failed` alone says nothing; the reason is in its cause. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return `no answer within ${listingTimeoutMs / 1000} s`;

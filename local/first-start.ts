@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 /** @returns What to print; undefined if the folder exists already, which is never touched. */
 export async function copyQuickstart(from: string, to: string): Promise<string | undefined> {
   if (await isThere(to)) return undefined;
-  // In one step: nobody reads half a folder, and of two that start at once the first wins.
+  // Renamed in one step: a reader never sees half a folder, and of two starts at once the first wins.
   const draft = await mkdtemp(join(dirname(to), '.manifests-'));
   try {
     await cp(from, draft, { recursive: true, preserveTimestamps: true });

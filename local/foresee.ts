@@ -20,7 +20,7 @@ export function createForesight({ reader, deployer, environment }: ForesightPart
       const problems = await deployer.foresee(overlayManifests(manifests, environment()));
       return problems.map(({ text }) => text);
     } catch (error) {
-      // As of a deploy: nothing could be made of them.
+      // As with a deploy: manifests that cannot be compiled at all.
       return [error instanceof Error ? error.message : String(error)];
     }
   };

@@ -1,4 +1,4 @@
-// Which Secrets would the operator have written? One per ApiKey that brings no keys of its own.
+// Which Secrets would the operator have written? One for each ApiKey without imported keys.
 
 import { parseApiKey } from '../operator/resources/api-key.ts';
 import {

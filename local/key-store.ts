@@ -59,7 +59,7 @@ async function readKey(path: string): Promise<string | undefined> {
   }
 }
 
-/** Written whole under another name and linked: nobody sees half a file, and nobody's key is replaced. */
+/** Written to a temporary name and linked: a reader never sees half a file, and an existing key is never replaced. */
 async function makeKey(path: string, prefix: string): Promise<string> {
   const key = encodeKey(prefix, randomBytes(32));
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });

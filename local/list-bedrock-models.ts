@@ -13,7 +13,7 @@ const profilesSchema = z.object({
   inferenceProfileSummaries: z.array(z.object({ inferenceProfileId: z.string() })),
 });
 
-/** @param ask The body of an answer at a path. It throws where there is none. */
+/** @param ask The body of an answer at a path. Throws without an answer. */
 export async function listBedrockModels(ask: (path: string) => Promise<unknown>): Promise<readonly string[]> {
   // The others give pictures or vectors.
   const models = read(modelsSchema, await ask('/foundation-models?byOutputModality=TEXT')).modelSummaries;

@@ -1,5 +1,5 @@
-// Which documents are in a text of YAML? The time it takes grows with the length of the text and with nothing else, and what is longer
-// or deeper than anybody writes is refused before it is taken apart: until it is read, nobody is served.
+// Which documents are in a text of YAML? Parsing takes time in proportion to the length and to nothing else. A text longer or deeper
+// than any manifest is refused before it is parsed, because parsing blocks all requests.
 
 import {
   Composer,

@@ -6,7 +6,7 @@ import { REFUSAL_WINDOW_MS, type Refusal } from '../core/contract/refusal.ts';
 import { usdOf } from '../ledger/money.ts';
 import type { Page } from '../ledger/store/store.ts';
 
-/** A page is of a tenth of a second: more lines nobody reads. */
+/** Per page, which is a tenth of a second: more lines would scroll past unread. */
 const linesMax = 20;
 /** Windows that are not over yet are few. */
 const windowsMax = 10;

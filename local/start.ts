@@ -109,7 +109,7 @@ export async function startLocal(
     drainAcceptMs: 0,
     drainGraceMs,
     allowedOrigins: ['127.0.0.1', 'localhost'].map((name) => `http://${name}:${settings.dashboardPort}`),
-    // For what would happen with a request; nobody outside of this process knows the token.
+    // For plans and connection tests; the token never leaves this process.
     exchange: { port: 0, journal, token: () => exchangeToken },
     onFailure: (error, requestId) => {
       print(`Request ${requestId} failed: ${error instanceof Error ? error.stack : String(error)}`);

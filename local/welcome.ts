@@ -13,7 +13,7 @@ interface WelcomeFacts {
   readonly simulatorUrl: string;
   readonly manifestsFolder: string;
   readonly snippetsFile: string;
-  /** What opens it, once; or why there is none. */
+  /** The sign-in link; or why the dashboard is not available. */
   readonly dashboard: { readonly link: string } | { readonly missing: string };
   /** All that is served, in the order in which they are worth showing; the example has those of its key. */
   readonly models: readonly string[];

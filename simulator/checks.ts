@@ -11,7 +11,7 @@ export class BadRequest extends Error {
   readonly code: string;
   /** The whole message as the vendor words it; absent: the dialect builds it from the path and the fact. */
   readonly isWhole: boolean;
-  /** The type of the error where the vendor has one of its own. */
+  /** The type of the error, for a vendor with its own error types. */
   readonly type: string | undefined;
   /** What the messages dialect says beside the words, for programs. */
   readonly details: Bag | undefined;

@@ -27,7 +27,7 @@ export type Call = {
   /** Without directives. */
   baseModel: string;
   isStream: boolean;
-  /** The parsed body, undefined where there is none or it is not JSON. */
+  /** The parsed body; undefined without a body, or if it is not JSON. */
   body: unknown;
   /** Request headers; a credential is replaced by `sha256:<hex>`. */
   headers: Record<string, string>;
@@ -72,7 +72,7 @@ export type Ledger = {
   counts(): Counts;
   /** The calls kept, oldest first; running ones too. */
   calls(): Call[];
-  /** The first ended call that fits and was not handed out before; waits for one when there is none. */
+  /** The first ended call that fits and was not handed out before; waits for it if needed. */
   nextCall(fits: (call: Call) => boolean): Promise<Call>;
   /** The same for calls that have arrived, ended or not. */
   nextArrival(fits: (call: Call) => boolean): Promise<Call>;
@@ -154,7 +154,7 @@ type Queue = {
   close(): void;
 };
 
-// A call goes to the one who has waited longest for it, or is kept until somebody asks: no order of asking loses it.
+// A call goes to the longest-waiting reader, or is kept for the next reader: no order of reads loses it.
 function makeQueue(callsMax: number): Queue {
   let unread: Call[] = [];
   let waiting: {

@@ -40,7 +40,7 @@ export function readMessagesRequest(body: Bag, context: ReadContext): MessagesRe
   if (context.directives.isStrict) onlyKnown(body, knownMembers);
   filledString(body.model, ['model']);
   checkThread(body.thread);
-  // Counting takes no max_tokens; sending one there is an error of its own at the vendor, but a harmless one.
+  // Counting takes no max_tokens. The vendor refuses a count with max_tokens; accepting it here is harmless.
   const tokensMax = integer(body.max_tokens, ['max_tokens'], { min: 0 });
   if (tokensMax === undefined && !context.isCounting) throw missing(['max_tokens']);
   const system = readSystem(body.system);

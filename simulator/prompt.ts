@@ -24,7 +24,7 @@ export type Prompt = {
   /** All that the answer depends on, as text: the same seed gives the same answer. */
   seed: string;
   lastUserText: string;
-  /** Text of the last tool result in the conversation, absent when there is none. */
+  /** Text of the last tool result in the conversation; absent without one. */
   toolResult?: string;
   /** Names of the tools that the conversation holds calls of. */
   calledTools: ReadonlySet<string>;

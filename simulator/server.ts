@@ -47,7 +47,7 @@ export type Simulator = {
   counts(): Counts;
   /** The calls kept, oldest first, running ones included. */
   calls(): Call[];
-  /** The first ended call that fits and was not handed out by nextCall before; waits for it when there is none yet. */
+  /** The first ended call that fits and was not handed out by nextCall before; waits for it if needed. */
   nextCall(fits?: (call: Call) => boolean): Promise<Call>;
   /** The same for calls that have arrived, whether or not they have ended. */
   nextArrival(fits?: (call: Call) => boolean): Promise<Call>;

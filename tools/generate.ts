@@ -23,7 +23,7 @@ interface Generated {
 }
 
 /**
- * Committed three times. A chart renders only files of its own folder. A symbolic link to `crds/` would satisfy Helm, but
+ * Committed three times, because a chart renders only files of its folder. A symbolic link to `crds/` would satisfy Helm, but
  * Flux leaves links out of what it takes from Git: the chart installs without its kinds, and nothing fails (fluxcd/flux2#4088).
  */
 const CRD_FILES = [

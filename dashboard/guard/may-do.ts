@@ -18,7 +18,7 @@ export async function mayDo(cluster: Cluster, right: RightName, namespace: strin
   return (await review(cluster, right, namespace)) === 'yes';
 }
 
-/** @returns unsure: not all who judge for Kubernetes, such as a webhook, have answered, and nobody else said yes. */
+/** @returns unsure: no authorizer allowed it, and one of them, such as a webhook, did not answer. */
 async function review(
   cluster: Cluster,
   right: RightName,
@@ -57,7 +57,7 @@ export async function isTakenAway(
     await wait(clock, askedAgainMs, signal);
     if (signal.aborted) return false;
     try {
-      // Where they are unsure or nobody answers, the last answer holds until the next question.
+      // If the answer is unsure or missing, the last answer holds until the next question.
       if ((await review(cluster, right, namespace)) === 'no') return true;
     } catch (error) {
       if (error instanceof DashboardError) return true;

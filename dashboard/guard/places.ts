@@ -1,5 +1,5 @@
-// By which address was the server asked, and is that one of its own? A page elsewhere whose name was made to point here (DNS
-// rebinding) is asked for by that name, and so learns nothing.
+// By which address was the server asked, and is the address its own? After DNS rebinding, a foreign page reaches this server under a
+// foreign name: it is refused, and so learns nothing.
 
 /** An address that people open. */
 export interface Place {
@@ -15,7 +15,7 @@ export function placeOf({ origin, host, protocol }: URL): Place {
   return { origin, host, isSecure: protocol === 'https:' };
 }
 
-/** @param host of the header. Undefined: it is nobody's address. */
+/** @param host of the header. Undefined: an unknown address. */
 export function findPlace(places: readonly Place[], host: string | undefined): Place | undefined {
   if (host === undefined || host.length > 300) return undefined;
   const named = host.toLowerCase();

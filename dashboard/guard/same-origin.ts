@@ -4,7 +4,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Place } from './places.ts';
 
 export interface Sender {
-  /** `Sec-Fetch-Site`: where it is there, no page can have written it. */
+  /** `Sec-Fetch-Site`: a page can neither set nor change it. */
   readonly site: string | undefined;
   readonly origin: string | undefined;
 }
@@ -16,7 +16,7 @@ export function isOwnPage({ site, origin }: Sender, place: Place): boolean {
   return site !== undefined || origin !== undefined;
 }
 
-/** Of whatever is only read: it must not be known to come from elsewhere. `none`: somebody wrote the address. */
+/** For reads: refused only if they are known to come from another site. `none`: a person typed the address. */
 export function isForeignPage({ site, origin }: Sender, place: Place): boolean {
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
   return origin !== undefined && origin !== place.origin;

@@ -1,4 +1,4 @@
-// How does Kubernetes answer for one person? With their own token on every call: this server has no rights of its own to lend.
+// How does Kubernetes answer for one person? With that person's token on every call: this server itself has no rights.
 
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../core/clock.ts';
@@ -74,7 +74,7 @@ export async function callKubernetes(
   }
 }
 
-/** Only what the server is judged by: nobody is admitted by it. */
+/** Only the CA that verifies the API server: no credentials. */
 function trustOf(caFile: string, clock: Clock): Authenticator {
   let kept: { readonly ca: Buffer; readonly atMs: number } | undefined;
   return {

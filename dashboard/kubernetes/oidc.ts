@@ -1,5 +1,5 @@
-// How does an issuer of OpenID Connect sign somebody in? Authorization code with PKCE; what comes of it is an id token, which is
-// Kubernetes' to judge: we only see that it is the issuer's, for us, and for this very sign-in.
+// How does an OpenID Connect issuer sign a user in? Authorization code with PKCE. The result is an id token, which
+// Kubernetes judges: we only check that the issuer made it, for us, and for this very sign-in.
 
 import * as client from 'openid-client';
 import type { Tokens } from '../session/session.ts';
@@ -82,7 +82,7 @@ export function openOidc(settings: OidcSettings, now: () => number): Oidc {
   };
 }
 
-/** @throws {SignInFailed} an issuer may leave the id token out of what it gives for a refresh token; without one nobody is admitted. */
+/** @throws {SignInFailed} An issuer may leave the id token out of its answer to a refresh; without one there is no session. */
 function tokensOf({ id_token: token, refresh_token: refreshToken }: client.TokenEndpointResponse): Tokens {
   if (token === undefined) throw new SignInFailed('the issuer sent no id token', false);
   return { token, ...(refreshToken === undefined ? {} : { refreshToken }) };

@@ -56,7 +56,7 @@ export async function* watchCollection(options: WatchOptions): AsyncGenerator<Cl
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof KubeError) || isRefusal(error)) throw refusalOf(error);
-      // Nobody has seen anything yet, so there is somebody to tell; that a list is too old is no fault.
+      // Before the first event the caller can still be answered with an error. An outdated list (410) is not an error.
       if (isFirst && error.status !== 410) throw new ClusterAway(error.message);
       if (error.status !== 0) position = undefined;
       failures += 1;
@@ -117,7 +117,7 @@ async function* readSteps(
   }
 }
 
-/** Only while somebody waits for the next piece does silence count. */
+/** The idle time counts only while the next piece is awaited. */
 async function* piecesOf(stream: KubeStream, clock: Clock): AsyncGenerator<Buffer, void, void> {
   const pieces = stream.body[Symbol.asyncIterator]();
   for (;;) {

@@ -4,7 +4,7 @@ import { defineConfig } from 'vite';
 
 export default defineConfig({
   root: import.meta.dirname,
-  // What is built names its parts from the root of the origin: every view has a path of its own.
+  // Views have different paths, so built files are named from the root of the origin.
   base: '/',
   publicDir: false,
   build: {

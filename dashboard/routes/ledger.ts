@@ -66,7 +66,7 @@ export function addOpenLedgerRoutes(scope: FastifyInstance, door: Door): void {
   for (const name of posted) add('POST', name);
 }
 
-/** Is nobody's. */
+/** A token that no user has. */
 const noToken = '-';
 
 interface Closing {
@@ -74,7 +74,7 @@ interface Closing {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** Given up when the person has gone. @throws {DashboardError} 503 where the ledger does not answer, or there is none. */
+/** Cancelled when the user's connection closes. @throws {DashboardError} 503 if the ledger does not answer, or there is no ledger. */
 export async function askLedger(door: Door, raw: Closing, question: Omit<LedgerQuestion, 'signal'>) {
   const { ledger, log } = door.parts;
   if (ledger === undefined) throw noLedger();

@@ -12,7 +12,7 @@ const listSchema = z.object({
   metadata: z.object({ continue: z.string().optional() }),
   items: z.array(z.object({ metadata: z.object({ name: z.string() }) })).nullish(),
 });
-/** Nobody chooses from more; a name can be typed. */
+/** A longer list is useless for choosing; a name can be typed instead. */
 const namespacesMax = 5_000;
 
 export function addNamespacesRoute(api: FastifyInstance, door: Door): void {

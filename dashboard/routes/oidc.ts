@@ -1,4 +1,4 @@
-// How does somebody sign in by an issuer? Off to it with a challenge, back with a code, and what the code is worth is a token of Kubernetes.
+// How does a user sign in with an issuer? Redirect to the issuer with a challenge, return with a code, exchange it for a token of Kubernetes.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';

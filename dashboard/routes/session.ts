@@ -1,4 +1,4 @@
-// How does somebody sign in and out? With a token that they paste, or by an issuer; either way Kubernetes says whose token it is.
+// How does a user sign in and out? With a pasted token, or with an issuer; either way Kubernetes says whose token it is.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -84,7 +84,7 @@ export function addSessionRoutes(api: FastifyInstance, door: Door): void {
   });
 }
 
-/** What other replicas would still take a copy of the cookie for has no next token. Nobody waits for it: here the session is over already. */
+/** So that a copied cookie cannot be renewed at other replicas. Not awaited: the session is already over here. */
 async function revokeAtIssuer({ parts }: Door, { refreshToken }: Session): Promise<void> {
   if (refreshToken === undefined) return;
   try {
@@ -118,7 +118,7 @@ export function takeAttempt(
  * Begins a session under a new id; the one that was there before is over.
  *
  * @param known one that was there when the sign-in began, and may not come along with this request.
- * @throws {DashboardError} where the token is nobody's.
+ * @throws {DashboardError} if the token is unknown.
  */
 export async function admit(
   door: Door,

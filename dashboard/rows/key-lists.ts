@@ -1,5 +1,5 @@
-// Which ApiKeys can this person see? Read with their own token in pages, and kept for as long as somebody turns pages: never for another
-// person, and never more than so many in all.
+// Which ApiKeys can this person see? Read in pages with the person's own token, and kept while the person pages through them: never for
+// another person, and never more than a fixed number of rows in all.
 
 import { hash } from 'node:crypto';
 import { z } from 'zod';
@@ -27,7 +27,7 @@ type Whose = Pick<Session, 'id' | 'token'>;
 export interface KeyLists {
   /** @param namespace undefined: all. @throws {ClusterRefusal} {ClusterAway} */
   read(session: Whose, namespace: string | undefined): Promise<KeyList>;
-  /** The version of the list that is kept for them, once it has been read; undefined: there is none. */
+  /** The version of the kept list, after it has been read; undefined without one. */
   position(session: Whose, namespace: string | undefined): Promise<string | undefined>;
   /** What their watch has reported. */
   change(session: Whose, namespace: string | undefined, event: ClusterEvent): void;
@@ -136,12 +136,12 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
   }
 
   /**
-   * Whatever is in the map may be shown: it goes by itself when its time is over.
+   * Whatever is in the map may be shown: an entry is removed when its time is over.
    *
    * @param before Is shown until this one has been read.
    */
   function begin(key: string, session: Whose, namespace: string | undefined, before?: Kept): Kept {
-    // Of nobody's signal: many may wait for it, and the first of them may go.
+    // Without a caller's signal: several requests may wait for it, and the first of them may be cancelled.
     const reading = gate.pass(never, () => readAll(session, namespace));
     const kept: Kept = {
       person: personOf(session),
@@ -193,7 +193,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
     );
   }
 
-  /** What has changed since a list was read and before the watch began, nobody tells. */
+  /** A watch does not report what changed between the list and the watch's start, so such a list is replaced. */
   function release(key: string, kept: Kept, version: number): void {
     kept.reading.then(
       (read) => {

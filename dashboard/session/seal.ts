@@ -1,5 +1,5 @@
-// How does a session travel in a cookie that nobody can read or make? Compressed, as tokens are written in 64 characters and take a
-// quarter more than they say, and encrypted as a JWE (dir, A256GCM) with a key of the server.
+// How does a session travel in a cookie that a browser can neither read nor forge? Compressed, because tokens are base64 and so a quarter
+// longer than needed, and encrypted as a JWE (dir, A256GCM) with a key of the server.
 
 import { hash, randomBytes } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
@@ -50,7 +50,7 @@ export function openSealer(keys: readonly Uint8Array[]): Sealer {
             : Buffer.from(plaintext);
         return JSON.parse(bytes.toString('utf8'));
       } catch {
-        // Forged, cut, of another installation, or of a key that was rotated out: all of them are nobody's.
+        // Forged, cut, of another installation, or encrypted with an old key: the session is not valid.
         return undefined;
       }
     },

@@ -24,12 +24,12 @@ export function lifeOf({ id, issuedAtMs, expiresAtMs }: Session): SessionLife {
   return { id, issuedAtMs, expiresAtMs };
 }
 
-/** Undefined where it is none. */
+/** Undefined for another form. */
 export function parseSession(value: unknown): Session | undefined {
   return sessionSchema.safeParse(value).data;
 }
 
-/** What somebody signs in with. */
+/** Tokens of a sign-in. */
 export interface Tokens {
   readonly token: string;
   /** Undefined: the issuer gave none, or there is no issuer. */
@@ -71,7 +71,7 @@ const claimsSchema = z.object({
   sub: z.string().optional().catch(undefined),
 });
 
-/** What a JWT says of its own end; undefined where it is none, or says nothing. Whether it is genuine is not asked here. */
+/** The end that a JWT states; undefined for another token, or without one. The signature is not checked here. */
 export function tokenEndMs(token: string): number | undefined {
   const exp = claimsOf(token)?.exp;
   return exp === undefined ? undefined : exp * 1000;
@@ -100,7 +100,7 @@ function claimsOf(token: string): z.infer<typeof claimsSchema> | undefined {
   }
 }
 
-/** Of a ServiceAccount; null: somebody else. */
+/** Of a ServiceAccount; null for any other user. */
 export function namespaceOf(userName: string): string | null {
   return /^system:serviceaccount:([^:]+):[^:]+$/.exec(userName)?.[1] ?? null;
 }

@@ -1,6 +1,6 @@
-// How often may somebody try to sign in? A bucket for each address and one for all, filled by time, and what succeeds is given back. Who
-// guesses empties the buckets of guesses alone: tokens that were good before, tokens that look good, and sign-ins that this server began
-// at an issuer have buckets of their own.
+// How often may a user try to sign in? A bucket for each address and one for all, refilled over time; a success is given back. Guesses
+// empty only the buckets for guesses: there are separate buckets for tokens that worked before, for tokens that look valid, and for
+// sign-ins that this server began at an issuer.
 
 import { hash } from 'node:crypto';
 import { issuerOf, tokenEndMs } from './session.ts';
@@ -12,7 +12,7 @@ interface SignInAttempt {
 }
 
 export interface SignInLimiter {
-  /** Takes one attempt. Gives seconds to wait where there is none left, else undefined. */
+  /** Takes one attempt. Gives the seconds to wait if the bucket is empty, else undefined. */
   attempt(attempt: SignInAttempt): number | undefined;
   /** The last such attempt was a good one. */
   succeeded(attempt: SignInAttempt): void;
@@ -88,7 +88,7 @@ export function openSignInLimiter(
     const look = lookOf(token);
     const source = sourceOf(address);
     const own = [bucketOf(`${look} ${source}`), bounds.perAddress] as const;
-    // Where the bucket for all is empty, those wait first from whose address nobody has signed in.
+    // The bucket for all limits only addresses without an earlier sign-in.
     return isGood(`address ${source}`) ? [own] : [own, [fill(all[look], bounds.all), bounds.all]];
   }
 

@@ -42,7 +42,7 @@ function changeNode(document: Document, node: unknown, before: unknown, after: u
   }
   const isPlain = typeof after !== 'object' || after === null;
   if (!isScalar(node) || !isPlain) return replaceNode(document, node, after);
-  // The text it was written as would win over its value, and a block of lines is none for a number.
+  // Source text and block style describe the old value: the writer would print them instead of the new one.
   if (typeof node.value !== typeof after) delete node.type;
   delete node.source;
   node.value = after;

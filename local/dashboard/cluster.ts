@@ -247,7 +247,7 @@ async function createSecret(
   if (call.query?.dryRun !== 'All')
     await createFile(parts, fileNames('Secret', namespace, name), wanted, true);
   await parts.refresh();
-  // Without what is in it: nobody can read a Secret here.
+  // The answer leaves the values out: local mode never shows the content of a Secret.
   const { data: _, stringData: __, ...shown } = wanted;
   return { status: 201, body: shown };
 }
@@ -302,7 +302,7 @@ async function createFile(
 ): Promise<void> {
   const content = writeText(object);
   expectShort(content);
-  // Under a name that no manifest has: which of its own is free is seen when it is written.
+  // The check uses a name that no manifest has. The final name is known only when the file is written.
   await expectTaken(parts, { file: '.new.yaml', content });
   await parts.create(names, content, isSecret);
 }

@@ -53,7 +53,7 @@ export function editText(
   throw new EditRefused(writtenOtherwise);
 }
 
-/** Undefined where nobody could read it again. */
+/** Undefined if the text could not be read again. */
 function tryValues(content: string): readonly unknown[] | undefined {
   try {
     return readValues(content);

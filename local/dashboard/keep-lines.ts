@@ -1,5 +1,5 @@
-// Which lines did nobody mean to change? A text that is serialised again from its content has other spaces and blank lines than the one
-// it came from; where nothing is different but those, the lines of the person who wrote it stay.
+// Which lines must stay as written? A text that is serialised again from its content differs from its source in spaces and blank lines;
+// lines that differ only in those keep the form in which the user wrote them.
 
 /**
  * Three texts become one, line by line.

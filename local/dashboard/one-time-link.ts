@@ -6,7 +6,7 @@ import type { SignIn } from '../../dashboard/sign-in.ts';
 
 interface OneTimeLinks {
   readonly signIn: SignIn;
-  /** The link to open; the same until it is used. Browsers send the part after `#` to nobody. */
+  /** The link to open; the same until it is used. Browsers never send the part after `#` to a server. */
   link(url: string): string;
 }
 

@@ -23,7 +23,7 @@ export function ownFields(object: Readonly<Record<string, unknown>>): OwnFields 
   return { ...own, metadata: pick(object.metadata, (name) => !serversMembers.includes(name)) };
 }
 
-/** As it is shown when nobody writes it: with what the server has put on the object before. */
+/** The object for an answer without a write: with the fields that the server had added before. */
 export function withServersFields(
   own: OwnFields,
   before: Readonly<Record<string, unknown>>,

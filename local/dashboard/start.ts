@@ -20,7 +20,7 @@ import { createFile, replaceFile } from './write-file.ts';
 
 export interface LocalDashboard {
   readonly url: string;
-  /** What lets one browser in, once; the same until somebody has used it, or it has expired. */
+  /** The sign-in link for one browser; the same until it is used, or has expired. */
   link(): string;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export interface LocalDashboardOptions {
   print(line: string): void;
 }
 
-/** Nobody else reaches it; there is no setting for another one. */
+/** Loopback only, without a setting: no other machine may reach it. */
 const host = '127.0.0.1';
 const sessionMs = 12 * 3_600_000;
 

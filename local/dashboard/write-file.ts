@@ -1,5 +1,5 @@
-// How does a text come into the manifests folder? Whole under another name and then in one step, and never over what somebody else has
-// written since it was read.
+// How does a text come into the manifests folder? Written to a temporary name and renamed in one step, and never over a change that was
+// made since the file was read.
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync } from 'node:fs';

@@ -117,7 +117,7 @@ function judge({ key, takes }: AzureOptions, { url = '', headers }: IncomingMess
   const isDated = version !== null && /^\d{4}-\d{2}-\d{2}(-preview)?$/.test(version);
   const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '';
   const isEntra = takes?.(token) === true;
-  // Not one of many: what is sent beside a token would be a key of somebody else.
+  // A request has one credential: a second one beside the token would be another user's key.
   if (isEntra && (headers['api-key'] ?? headers['x-api-key']) !== undefined) return badKey;
   if (pathname.startsWith('/anthropic/v1/messages')) {
     if (!isEntra && (headers['x-api-key'] !== key || headers['api-key'] !== undefined)) return badKey;

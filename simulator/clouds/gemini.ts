@@ -1,5 +1,5 @@
-// What does the Gemini API want? A simulator of its own, for no client of the gateway speaks it: it refuses what Google refuses, and answers
-// the rest as the simulator's model would.
+// What does the Gemini API want? A separate simulator, because no client of the gateway speaks this API: it refuses what Google refuses,
+// and answers the rest as the simulator's model would.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
 // What does the metadata server of GKE want? Its own header, and no header of a proxy; its answers carry the header too. A token is the same
-// until five minutes before its end, and in the first seconds of a pod there is none.
+// until five minutes before its end. In the first seconds of a pod, the server has no token.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

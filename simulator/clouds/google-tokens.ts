@@ -8,7 +8,7 @@ import { isBag } from '../checks.ts';
 import { type ClusterIssuer, isFor } from './cluster-issuer.ts';
 
 interface GoogleOptions {
-  /** Whose tokens the pool trusts; absent: nobody's. */
+  /** Whose tokens the pool trusts; absent: no issuer's. */
   readonly issuer?: ClusterIssuer;
   /** Whether the token is of another service of Google, such as the metadata server. */
   readonly takesToo?: (token: string) => boolean;

@@ -44,7 +44,7 @@ function bundle(
     target: 'node24',
     sourcemap: true,
     logLevel: 'warning',
-    // An addition to pg that nobody here has; pg goes on without it.
+    // An optional addition to pg that is not installed; pg works without it.
     external: ['pg-native'],
     plugins: [keepApart(project)],
     // Some dependencies are CommonJS and ask for Node's own modules by `require`. The bundler does not know of this name, and would not

@@ -10,7 +10,7 @@ const threads = {
   'token-thread': 'gateway/meter/token-thread.ts',
 } as const;
 
-/** What a process loads only where somebody has asked for it: until then it is neither read nor kept in memory. */
+/** What a process loads only when a setting needs it: until then it is neither read nor kept in memory. */
 export const onDemand = {
   'gateway-telemetry': 'gateway/trace/open-telemetry.ts',
   'metrics-telemetry': 'core/telemetry/open.ts',
@@ -62,10 +62,10 @@ export const image = {
       // The second is where distroless images have their Node.
       PATH: '/usr/local/bin:/nodejs/bin:/usr/bin:/bin',
       NODE_COMPILE_CACHE: `${folder}/compile-cache`,
-      // Nobody reaches a prototype through `__proto__`. It does not throw there: Node writes the names of headers into plain objects, and
-      // one header would end the process (decision 0032). And no signal opens a debugger, which could read all secrets.
+      // No code here uses `__proto__` to reach a prototype. It is deleted, not made to throw: Node writes the names of headers into plain
+      // objects, and one header would end the process (decision 0032). And no signal opens a debugger, which could read all secrets.
       NODE_OPTIONS: '--disable-proto=delete --disable-sigusr1',
-      // Half of them may look up names at a time, each for seconds where nobody answers; idle ones cost next to nothing.
+      // Name look-ups may take half of them, for seconds each while a resolver is silent; idle threads cost next to nothing.
       UV_THREADPOOL_SIZE: '128',
     },
     Labels: {

@@ -1,4 +1,4 @@
-// Starts a bundle under the name that it has in the image, so that what V8 compiled for it is found there. A process of its own:
+// Starts a bundle under its name in the image, so that V8's compile cache is found there. Run as a separate process:
 // `node --random-seed=1 warm-start.ts <bundle> <name> <folder of the cache>`.
 
 import { readFileSync } from 'node:fs';

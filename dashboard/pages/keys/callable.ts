@@ -16,7 +16,7 @@ export interface Lately {
   readonly outcomes: { readonly answered?: number };
 }
 
-/** Those first that answer, then those that nobody has asked, and last those that mostly fail; else in their order. */
+/** Models that answered lately first, then models without calls, then models that mostly fail; else in their order. */
 export function answeringFirst<Model extends { readonly id: string }>(
   models: readonly Model[],
   lately: readonly Lately[],

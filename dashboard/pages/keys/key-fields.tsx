@@ -95,7 +95,7 @@ export function KeyFields({ form, problems, isNew, children, expiresAt, onInput 
   );
 }
 
-/** What is written there: of a day that is half written, or is none, browsers give no value, as where there is no end. */
+/** For an incomplete or invalid date, browsers give an empty value, which would mean "never expires"; so it is marked. */
 export function writtenIn(element: HTMLElement | null, form: KeyForm): KeyForm {
   return element?.querySelector('[type=date]:invalid') ? { ...form, expires: '-' } : form;
 }

@@ -20,7 +20,7 @@ export interface KeyForm extends Readonly<Record<LimitMember, string>> {
 }
 
 export interface BudgetForm {
-  /** Dollars; empty: there is none. */
+  /** Dollars; empty without a budget. */
   readonly limit: string;
   readonly period: Budget['period'];
   readonly action: 'Block' | 'Warn';
@@ -144,7 +144,7 @@ export function keyFormOf({ metadata, spec }: ApiKey): KeyForm {
   };
 }
 
-/** In UTC; empty: there is none. */
+/** In UTC; empty without a time. */
 function dayOf(moment = ''): string {
   const atMs = Date.parse(moment);
   return (Number.isNaN(atMs) ? moment : new Date(atMs).toISOString()).slice(0, 10);

@@ -103,7 +103,7 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
 const placeholder = 'YOUR_KEY';
 const dayMs = 86_400_000;
 
-/** @param keyText undefined: it is not known here, unless it was made in this tab or somebody pastes it. */
+/** @param keyText undefined: unknown here, unless it was created in this tab or the user pastes it. */
 export function UseKey({
   keyText,
   namespace,

@@ -86,7 +86,7 @@ export type Rotation =
 const clockToleranceMs = 600_000;
 
 /**
- * What the operator waits for before it makes the next key of its own, in words; undefined: for nothing.
+ * What the operator waits for before it makes the next key, in words; undefined: for nothing.
  *
  * @param overlap the chosen one, which holds for a current overlap too.
  */
@@ -105,7 +105,7 @@ export function waitOf(
   return `The new key is created ${time(new Date(dueMs).toISOString())}, ten minutes after the current overlap. Until then this one works.`;
 }
 
-/** Unix milliseconds; before all time where there is none, or is to be none. */
+/** Unix milliseconds; minus infinity without a previous key, or without an overlap. */
 function endOfPrevious({ status }: ApiKey, overlapMs: number): number {
   const versions = status?.versions ?? [];
   const previous = versions.find(({ state }) => state !== 'Active');
@@ -159,7 +159,7 @@ function overlapMsOf({ spec }: ApiKey, overlap: string): number {
   return overlap === '' ? durationMs(spec.rotation?.overlap ?? usualOverlap) : Number(overlap) * 3_600_000;
 }
 
-/** The same, to be applied by somebody else. @throws as `rotatedPatch`. */
+/** The same change as a manifest, for another user to apply. @throws as `rotatedPatch`. */
 export function rotatedManifest(key: ApiKey, rotation: Rotation): object {
   return asManifest('ApiKey', mergePatch(key, rotatedPatch(key, rotation)) as ApiKey);
 }

@@ -76,7 +76,7 @@ export function budgetWords(
     .join(' · ');
 }
 
-/** Budgets of its own that refuse calls, as far as it is known what was spent. */
+/** The key's own budgets that refuse calls, as far as the spend is known. */
 export function exhaustedBudgets(
   { spec, status }: ApiKey,
   { money, time, ago }: Pick<Formats, 'money' | 'time' | 'ago'>,
@@ -105,7 +105,7 @@ export function exhaustedWords(
   return sentences.length === 0 ? undefined : sentences.join(' ');
 }
 
-/** The budget nearest to its limit, or none. One of which nobody knows what was spent comes last. */
+/** The budget nearest to its limit, or none. A budget of unknown spend comes last. */
 export function tightestBudget<Of extends { readonly limit: string; readonly spend: string | null }>(
   budgets: readonly Of[],
 ): (Of & { readonly share: number | undefined }) | undefined {

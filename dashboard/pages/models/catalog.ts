@@ -1,4 +1,4 @@
-// What is in the catalog? The models as `GET /v1/models` gives them to somebody, with how each client dialect is served.
+// What is in the catalog? The models as `GET /v1/models` lists them for a caller, and how each client dialect is served.
 
 import { DIALECTS, type DialectName } from '../words/choices.ts';
 import type { Tone } from '../words/conditions.ts';

@@ -247,7 +247,7 @@ function columnsFor({ formats, namespace }: Shell, hasUse: boolean): readonly Co
   ];
 }
 
-/** One line for each verdict; a lossy dialect has a line of its own, with what it loses. */
+/** One line for each verdict; each lossy dialect gets its own line, with what it loses. */
 function byVerdict(dialects: ModelWords['dialects']) {
   const lines: { verdict: Verdict; names: DialectName[]; lostFields: readonly string[] }[] = [];
   for (const { name, verdict, lostFields } of dialects) {

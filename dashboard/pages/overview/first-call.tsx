@@ -70,7 +70,7 @@ export function FirstCall({
   );
 }
 
-/** It has come while somebody waited. */
+/** The first call, which arrived while the page was open. */
 export function FirstCame({ answer }: { readonly answer: SeriesAnswer | undefined }) {
   const { formats } = useShell();
   const [row, setRow] = useState<SeriesRow | undefined>(undefined);

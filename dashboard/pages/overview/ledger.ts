@@ -57,7 +57,7 @@ export interface RefusalsRow {
   readonly code?: string;
   /** HTTP status of the answer. */
   readonly status?: number;
-  /** Left out: of a key that nobody knows. */
+  /** Left out: of an unknown key. */
   readonly apiKey?: string;
   readonly refused: number;
 }

@@ -65,7 +65,7 @@ export function Overview() {
   const call = <Answer,>({ what, query }: Question, signal: AbortSignal) =>
     api.call<Answer>(`ledger/v1/${what}`, { query, signal });
 
-  // Asked once: what is looked at does not change by itself.
+  // Asked once: the chosen period must not change while the user looks at it.
   const held = useAsked(session.hasLedger ? `periods of ${place}` : undefined, async (signal) => {
     const atMs = serverClock.now();
     const rowsOf = async (question: Question) => {
@@ -279,7 +279,7 @@ export function Overview() {
 /** As the server calls those without one. */
 const NO_OWNER = 'none';
 
-/** Now, again each so often, and at once when somebody asks for it. */
+/** The current time: updated at this interval, and at once when the user asks. */
 function useMoment(everyMs: number): readonly [number, () => void] {
   const [nowMs, setNow] = useState(() => serverClock.now());
   const refresh = useCallback(() => setNow(serverClock.now()), []);

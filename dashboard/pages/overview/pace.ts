@@ -5,7 +5,7 @@ import type { BudgetUse } from './ledger.ts';
 
 type Spent = Pick<BudgetUse, 'usedShare' | 'since' | 'paceSince' | 'resetsAt'>;
 
-/** @returns RFC 3339; undefined: not before it begins again, or nobody knows since when it counts. */
+/** @returns RFC 3339; undefined: not before the budget resets, or the start of its spend is unknown. */
 export function usedUpAt(budget: Spent, nowMs: number): string | undefined {
   const { usedShare, resetsAt } = budget;
   const since = budget.paceSince ?? budget.since;

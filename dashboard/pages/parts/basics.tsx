@@ -206,7 +206,7 @@ export function CopyButton({
   return <CopyText text={text} label={label} announce={announce} whenCopied={whenCopied} />;
 }
 
-/** Also where nobody is signed in yet. */
+/** Works without a session too, so it takes `announce` as a property. */
 export function CopyText({
   text,
   label,

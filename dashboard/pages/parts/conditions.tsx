@@ -8,7 +8,7 @@ import { Ago, Badge, Empty, Prose } from './basics.tsx';
 interface ConditionsProps {
   readonly conditions: readonly ConditionWords[];
   readonly programmed: CommonStatus['programmed'];
-  /** Shown above already: not once more. */
+  /** Already shown above, so not repeated. */
   readonly said?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// How is an object edited? Fields, its YAML beside them, and a merge patch that is refused where somebody else has changed the object.
+// How is an object edited? Fields, its YAML beside them, and a merge patch that is refused if the object has changed since.
 
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -39,7 +39,7 @@ interface EditDialogProps<Kind extends KubeObject, Form> {
 
 export function EditDialog<Kind extends KubeObject, Form>(props: EditDialogProps<Kind, Form>) {
   const { plural, check, patchOf, effectsOf, prepare, alsoOf, onClose } = props;
-  // As it was when editing began: over a later change of somebody else, the patch is refused.
+  // The object when editing began: the patch is refused if its spec has changed since.
   const [before] = useState(props.object);
   const [form, setForm] = useState<Form>(() => props.formOf(props.object));
   const [problems, setProblems] = useState<FieldProblems>({});

@@ -1,4 +1,4 @@
-// What does somebody type into? Fields with a label, a hint and the problem, each tied to the other for who cannot see them.
+// Which fields does a user type into? Fields with a label, a hint and the problem, each tied to the field for screen readers.
 
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
@@ -218,7 +218,7 @@ function describedBy(id: string, hint: ComponentChildren, problem: string | unde
   return ids.length === 0 ? undefined : ids.join(' ');
 }
 
-/** The first field with a problem, after somebody has tried to send; what is folded around it opens. */
+/** Focuses the first field with a problem after an attempt to send; a closed section around it opens. */
 export function focusFirstProblem(form: HTMLElement | null): void {
   requestAnimationFrame(() => {
     const field = form?.querySelector<HTMLElement>('[aria-invalid="true"]');

@@ -17,7 +17,7 @@ import { YamlDialog } from './dialog.tsx';
 type ObjectDialog = 'delete' | 'yaml' | 'stop';
 type Change = ReturnType<typeof useChange>;
 
-/** What such a page has in its hands. @template More dialogs of its own. */
+/** State and actions of such a page. @template More further dialogs of the page. */
 export function useObjectPage<Kind extends KubeObject, More extends string = never>(
   plural: Plural,
   namespace: string,
@@ -158,7 +158,7 @@ const STOPS = {
   },
 } as const;
 
-/** Puts an object out of service once somebody has confirmed it, and back at once. */
+/** Puts an object out of service after a confirmation, and back at once. */
 function stopAction(
   change: Change,
   plural: Plural,

@@ -17,7 +17,7 @@ export interface Step {
 interface Created {
   /** What people call each, by what exactly was made: a change of it in the form is refused, since another one exists. */
   readonly done: ReadonlyMap<string, string>;
-  /** It was sent, and it is not known whether it is there. */
+  /** It was sent without an answer, so it may exist. */
   readonly open: string | undefined;
 }
 
@@ -71,7 +71,7 @@ async function isThere(api: Api, step: Step): Promise<boolean> {
     return there !== undefined && isWithin(body.spec, there.spec);
   }
   try {
-    // Nobody reads a Secret here; but it could have been made when it was tried, and now one of its name is there.
+    // Secrets cannot be read here. The dry run before the first try succeeded, so a conflict now means that ours was created.
     await tryToCreate(api, step);
     return false;
   } catch (error) {

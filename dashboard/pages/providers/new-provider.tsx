@@ -36,7 +36,7 @@ export function NewProvider() {
   const [isSending, setSending] = useState(false);
   const [isYaml, setYaml] = useState(false);
   const [isMade, setMade] = useState(false);
-  // Of its own list, once the connection was tested.
+  // The Provider's own list, after a connection test.
   const [models, setModels] = useState<readonly string[]>([]);
   // What was made before something failed is not made again.
   const created = useRef(nothingCreated);

@@ -337,5 +337,5 @@ export function routeNameOf(model: string): string {
   );
 }
 
-/** In YAML in place of a key: nobody is to commit one. */
+/** Replaces the key in the YAML, so that a key is not committed by mistake. */
 export const KEY_PLACEHOLDER = 'put-the-key-here';

@@ -59,7 +59,7 @@ const outcomeHelp: Readonly<Record<string, string>> = {
 };
 const limit = 50;
 const tailMs = 2_000;
-/** Further down somebody reads. */
+/** Scrolled further down than this, the user is reading, and the list must not move. */
 const topPx = 120;
 const none: Known = { rows: [], next: undefined };
 
@@ -70,7 +70,7 @@ export function Requests() {
   const change = (changes: Partial<Record<Name, string>>, replaces = false) =>
     go(`${path}${writeFilters(spec, search, changes)}`, { replaces });
   const { request, period, ...narrowing } = filters;
-  // A key is of its own namespace, whichever is picked.
+  // The namespace is part of a key's name, whichever namespace is picked.
   const namespace = filters.apiKey.includes('/') ? filters.apiKey.split('/')[0] : shell.namespace;
   const query = { ...narrowing, namespace, limit };
   const question = JSON.stringify([query, period]);
@@ -289,7 +289,7 @@ export function Requests() {
   );
 }
 
-/** Rises while the newest are followed; it waits while somebody reads a row, and while nobody sees the page. */
+/** Counts up while the newest requests are followed; pauses while the user reads a row, and while the page is hidden. */
 function useTail(isWanted: boolean) {
   const isVisible = useVisible();
   const [moment, setMoment] = useState(0);

@@ -6,7 +6,7 @@ import { serverClock } from './server-clock.ts';
 const notOurs = 'The answer did not come from the dashboard. Check your connection.';
 
 export class ApiError extends Error {
-  /** 0: nobody answered. */
+  /** 0: no answer. */
   readonly status: number;
   readonly code: string;
   /** What else the answer holds: of a 401 how to sign in. */
@@ -33,7 +33,7 @@ export interface Api {
 }
 
 /**
- * @param session in whose name it is asked; undefined: nobody is signed in yet.
+ * @param session of the user; undefined before the sign-in.
  * @param whenOver is called when the session has ended, or is no longer that of this browser.
  */
 export function openApi(
@@ -82,8 +82,8 @@ async function send<Answer>(
   serverClock.hear(response.headers.get('date'), sentMs);
   const answer: unknown = response.status === 204 ? undefined : await response.json().catch(() => undefined);
   const refusal = response.ok ? undefined : errorOf(response.status, answer);
-  // What our server answers is JSON, and who says there that there is none says of what. A portal or a proxy that answers in its place, with a
-  // page of its own, has done nothing of what was asked.
+  // Our server answers in JSON, and its 404 has a code. Anything else comes from a portal or a proxy in between, which has not passed the
+  // request on.
   const isForeign = refusal ? refusal.code === 'status_404' : answer === undefined && response.status !== 204;
   if (isForeign) throw new ApiError(0, 'offline', notOurs);
   if (refusal) throw refusal;
@@ -91,7 +91,7 @@ async function send<Answer>(
 }
 
 /**
- * @returns undefined where there is none.
+ * @returns undefined if it does not exist.
  * @throws ApiError where that is not known.
  */
 export async function findObject<Kind>(api: Api, path: string): Promise<Kind | undefined> {

@@ -1,5 +1,5 @@
-// Is somebody signed in? Then the frame with its views, else the sign-in page. Another session begins with a page of its own: of the one
-// before it nothing stays.
+// Is the user signed in? Then the frame with its views, else the sign-in page. A new session loads a new page, so that nothing of the
+// last session stays.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
@@ -18,7 +18,7 @@ type State =
       readonly is: 'signed-out';
       readonly signIn: SignedOutAnswer['signIn'];
       readonly note: string | undefined;
-      /** Of the link by which somebody has come. */
+      /** The token of the one-time link that was opened. */
       readonly linked: string | undefined;
     }
   | {
@@ -99,7 +99,7 @@ export function App() {
     return () => clearInterval(timer);
   }, [session, look]);
 
-  /** @throws Error why somebody may still be signed in. */
+  /** @throws Error why the session may not have ended. */
   const signOut = async () => {
     const end = (whose: typeof session) =>
       openApi(whose, () => {}).call('session', {
@@ -109,7 +109,7 @@ export function App() {
     await end(session).catch(async (error: ApiError) => {
       if (error.status === 401) return;
       if (error.code !== 'csrf_missing') throw error;
-      // Somebody has signed in again in another tab. The session of another person stays.
+      // Another tab has a new session. It ends only if it belongs to the same user.
       const present = await lookUp();
       if (present.user.name === session?.user.name) await end(present);
     });

@@ -1,4 +1,4 @@
-// How does a view get what it shows? It asks, keeps what it had while it asks again, and hears of changes by itself.
+// How does a view get its data? It asks, keeps the old data while it asks again, and is notified of changes.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { RightName, RightsAnswer, WatchChange } from '../../api-types.ts';
@@ -21,7 +21,7 @@ export interface Asked<Answer> {
 /**
  * @param question what is asked, as text: another text is another question, and undefined none.
  * @param view what the answer is shown as: while another question of the same view is asked, the earlier answer stays. Left out:
- * each question is a view of its own.
+ * each question is its own view.
  * @param moment at each other one the same question is asked again: the clock is no part of it, or what was known would be of another question.
  */
 export function useAsked<Answer>(
@@ -74,7 +74,7 @@ const lookAgainMs = 15_000;
  * Calls when something of the kind has changed; `whenReset` where any of it may have. A hidden page gets no events, and holds no
  * connection: it keeps what it has, and asks again when it is visible.
  *
- * @param everyMs so often it is a reset where nothing is heard by itself: many windows share few streams.
+ * @param everyMs resets at this interval while no event arrives: many windows share few streams.
  */
 export function useWatch(
   kind: Plural | undefined,
@@ -183,7 +183,7 @@ export function useObject<Kind extends KubeObject>(plural: Plural, namespace: st
       const given = object as unknown as Kind;
       if (given.metadata?.name !== name) return;
       setChanged(type === 'DELETED' ? 'deleted' : given);
-      // It was asked for before it was there: the answer that there is none is old.
+      // The object was created after the first question, so a 404 is out of date.
       const isOld = asked.answer === undefined || asked.error?.status === 404;
       if (type !== 'DELETED' && isOld) asked.again();
     },
@@ -291,7 +291,7 @@ export function useNow(everyMs = 30_000): number {
   return nowMs;
 }
 
-/** The text of a field once nobody has typed for a moment. */
+/** The text of a field, after a pause in typing. */
 export function useSettled(value: string, delayMs = 250): string {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

@@ -20,7 +20,7 @@ export interface Shell {
   readonly search: string;
   /** @param to a path with its search; the namespace is kept. */
   readonly go: (to: string, options?: { readonly replaces?: boolean }) => void;
-  /** Does it at once, or once somebody agrees that an uncopied key is lost. */
+  /** Does it at once, or after the user agrees to lose a key that was not copied. */
   readonly leave: (then: () => void) => void;
   readonly keeping: Keeping;
   /** Announced to screen readers. */
@@ -58,7 +58,7 @@ export interface LinkProps {
   readonly children: ComponentChildren;
 }
 
-/** A link within the dashboard: an address of its own, without reloading the page. */
+/** A link within the dashboard: changes the address without reloading the page. */
 export function Link({ to, class: name, current = false, children }: LinkProps) {
   const { go, search } = useShell();
   const href = withNamespace(to, search);

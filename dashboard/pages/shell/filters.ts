@@ -1,4 +1,4 @@
-// What is in the address bar? The filters of a view; those that are as usual are left out, and what nobody knows is passed over.
+// What is in the address bar? The filters of a view; defaults are left out, and unknown filters are ignored.
 
 /** Of each filter what it is where nothing is said, and what it may be; without `words` any text. */
 type FilterSpec = Readonly<Record<string, { readonly usual: string; readonly words?: readonly string[] }>>;

@@ -23,7 +23,7 @@ export async function followChanges(path: string, heard: ChangesHeard, signal: A
     await withStreamSlot(signal, async () => {
       isOver = (await hear(path, heard, signal)) === 'over';
     });
-    // A browser comes back by itself where nobody answered, and never where somebody said no: a proxy while the server is renewed.
+    // A browser reconnects after a lost connection, but never after an error status, such as a proxy's during a rollout.
     if (!isOver) await after(reopenMs, signal);
   }
 }

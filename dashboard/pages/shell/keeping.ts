@@ -4,7 +4,7 @@ export interface Keeping {
   /** Until the answer is called. */
   hold(): () => void;
   isHeld(): boolean;
-  /** Somebody has said that it may go. */
+  /** The user agreed to lose the key. */
   forget(): void;
 }
 

@@ -9,7 +9,7 @@ import type { Keeping } from './keeping.ts';
 /** Asks before what shows this goes: by a way within the dashboard, by going back, or with the page. */
 export function useKept(isNeeded: boolean): void {
   const { keeping } = useShell();
-  // Before it is painted: what somebody can see can be left.
+  // Before paint: once the key is visible, leaving must already be guarded.
   useLayoutEffect(() => {
     if (!isNeeded) return;
     const release = keeping.hold();
@@ -24,7 +24,7 @@ export function useKept(isNeeded: boolean): void {
   }, [isNeeded, keeping]);
 }
 
-/** `leave` does it, at once or when somebody has said so in the `question`. */
+/** `leave` calls back at once, or after the user agrees in the `question`. */
 export function useLeaveGuard(keeping: Keeping) {
   const [leaving, setLeaving] = useState<(() => void) | undefined>(undefined);
   const leave = useCallback(

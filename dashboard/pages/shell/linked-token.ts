@@ -7,7 +7,7 @@ export function takeLinkedToken(): string | undefined {
   return token;
 }
 
-/** A link that is opened in a tab that is there already loads nothing by itself. @returns ends it. */
+/** A link that is opened in an existing tab changes only the hash, which loads nothing. @returns stops following. */
 export function followLinks(): () => void {
   const follow = () => {
     if (location.hash.startsWith('#token=')) location.reload();

@@ -1,5 +1,5 @@
-// Is what somebody saw still what is there? What they change was decided by it. A change on top of a newer spec is refused, and never
-// written over; a status is written all the time, of a key in use with each bill, and is no reason to refuse anything.
+// Is the object still as the user saw it? The change was decided by what the user saw. A newer spec refuses the change and is never
+// overwritten; a status is written all the time, as the usage of a key, and is no reason to refuse anything.
 
 import type { KubeObject } from '../words/kube.ts';
 import { mergePatch } from '../words/merge-patch.ts';

@@ -40,7 +40,7 @@ export async function sendSurely({ check, send, wasDone, isAgain }: Sending): Pr
   }
 }
 
-/** Nobody answered, or a proxy in between did: the request may have come to its end all the same. Not so without a token, with which it is sent on. */
+/** No answer, or the answer of a proxy: the request may have succeeded all the same. Not without a token, because then it was not sent on. */
 export function isAnswerLost(error: unknown): boolean {
   return (
     error instanceof ApiError &&

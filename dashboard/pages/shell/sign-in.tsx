@@ -9,7 +9,7 @@ import { ApiError, openApi } from './api.ts';
 interface SignInProps {
   readonly signIn: SignedOutAnswer['signIn'];
   readonly note: string | undefined;
-  /** Of the link by which somebody has come. */
+  /** The token of the one-time link that was opened. */
   readonly linked: string | undefined;
   /** The person may have signed in in another tab. */
   readonly whenSeen: () => void;

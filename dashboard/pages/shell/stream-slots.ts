@@ -7,7 +7,7 @@ export const STREAMS_MAX = 4;
  * Waits until fewer than `STREAMS_MAX` are held in this browser; while `hold` runs, one more is. Locks of the browser count them: those of
  * a page that is closed are free at once.
  *
- * @param signal ends the waiting; what is held already ends by itself.
+ * @param signal ends the waiting; a stream that is already held must end with its own signal.
  */
 export async function withStreamSlot(signal: AbortSignal, hold: () => Promise<void>): Promise<void> {
   if (signal.aborted) return;

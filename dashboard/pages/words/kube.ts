@@ -22,7 +22,7 @@ interface Meta {
 }
 
 export interface CommonStatus {
-  /** When it ends by itself, of some. */
+  /** When the state ends without action; only some states do. */
   readonly until?: string;
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];

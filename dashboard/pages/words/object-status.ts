@@ -107,7 +107,7 @@ const noPriceNeeded = {
   wayOut: 'Calls with your own Provider cost nothing here.',
 } as const;
 
-/** A ModelRoute over Providers of its own namespace, for keys of that namespace alone. */
+/** A ModelRoute that uses Providers of its own namespace and serves only keys of that namespace. */
 function isOwn({ metadata, spec }: KubeObject): boolean {
   const { targets, allowedNamespaces } = spec as Partial<ModelRoute['spec']>;
   const isHere = ({ namespace = metadata.namespace }: { readonly namespace?: string }) =>
