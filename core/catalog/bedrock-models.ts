@@ -23,8 +23,8 @@ export function bedrockApisOf(
 }
 
 /**
- * A profile of the geography `global` has prices of its own. All others cost what the region of the call costs, which the catalog calls
- * `regional` where it is the same in each.
+ * A profile of the geography `global` has its own prices. All others cost the price of the call's region, which the catalog lists as
+ * `regional` if it is the same in every region.
  */
 export function bedrockListNames(upstreamModel: string, { host, settings }: CallPlace): ListNames {
   if (!CLOUDS.AWS.hosts.test(host)) return { why: 'its Provider is not at a host of AWS' };
@@ -36,7 +36,7 @@ export function bedrockListNames(upstreamModel: string, { host, settings }: Call
   }
   if (id.startsWith('arn:')) return { why: 'its ARN does not say which model it is' };
   if (/^(us-gov|cn|us-iso|eusc)/.test(region)) {
-    return { why: `list prices do not count in ${region}, a partition of its own` };
+    return { why: `list prices do not count in ${region}, a separate partition` };
   }
   const geography = ofGeography.exec(id)?.[1];
   const model = id.replace(ofGeography, '').replace(version, '');

@@ -8,9 +8,9 @@ import { operatorMetrics } from '../../operator/metric-table.ts';
 
 const head = `# Metrics
 
-Every process exports its metrics in the Prometheus text format under \`/metrics\`, on a port of its own, and pushes
+Every process exports its metrics in the Prometheus text format under \`/metrics\`, on a separate port, and pushes
 the same ones over OTLP where [an endpoint is set](guides/observe.md). Names and labels are those of the pull side. Over OTLP they have dots where the
-conventions do, counters have no \`_total\`, and the unit is a field of its own: importers from OTLP to Prometheus convert them to these names.
+conventions do, counters have no \`_total\`, and the unit is a separate field: importers from OTLP to Prometheus convert them to these names.
 
 Labels hold only names from the configuration and fixed words. Nothing a caller sends becomes a label, so the number
 of series is bounded by the number of routes, targets and providers. Figures by key and by tenant are in the ledger.
@@ -25,9 +25,9 @@ delay and garbage collection.
 
 const genAiHead = `### OpenTelemetry conventions for generative AI
 
-The same requests and attempts once more, under the names of the
+The same requests and attempts again, under the names of the
 [OpenTelemetry conventions](https://github.com/open-telemetry/semantic-conventions-genai): dashboards made for those need none of ours. The
-conventions have no release yet; they are followed as of September 2026. \`gen_ai_operation_name\` is \`chat\` or \`text_completion\`;
+conventions have no release yet; the metrics follow their state of September 2026. \`gen_ai_operation_name\` is \`chat\` or \`text_completion\`;
 \`gen_ai_provider_name\` is the kind of provider (\`openai\`, \`anthropic\`, \`azure.ai.openai\`, \`aws.bedrock\`, \`mistral_ai\`, \`openrouter\`, \`ollama\`, \`openai_compatible\`), and \`penstock\` where the
 gateway itself is the server; \`gen_ai_request_model\` is the model as it is called there: the upstream's own of an attempt, the id of
 the route of a request. Left out are a record for each chunk, which would cost more than it tells, and the model that an upstream says it used, which is
@@ -39,7 +39,7 @@ operators work. The label for a queue is \`name\` in metrics of the queue, and \
 `;
 
 const operatorFoot = `controller-runtime and client-go have a few more, for what does not exist here: every run that failed is tried again (so none is terminal), a
-run has no time limit of its own but that of its calls, a call that failed is not repeated by itself but by its run, and a
+run has no time limit but those of its calls, a failed call is repeated only with its run, and a
 lease is always read before it is renewed.
 
 Figures of the Node.js process have names that begin with \`process_\` and \`nodejs_\`.

@@ -404,7 +404,7 @@ export function budgetsIn(spec: unknown): readonly Budget[] {
   return budgetsSchema.safeParse(spec.budgets).data ?? [];
 }
 
-/** The usage in a status; undefined if there is none, or none of this form. */
+/** The usage in a status; undefined without one in this form. */
 export function usageIn(status: unknown): ApiKeyUsage | undefined {
   if (typeof status !== 'object' || status === null || !('usage' in status)) return undefined;
   return usageSchema.safeParse(status.usage).data;

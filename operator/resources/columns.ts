@@ -29,7 +29,7 @@ export const untilColumn: Column = {
   name: 'Until',
   type: 'string',
   jsonPath: '.status.until',
-  description: 'When the state ends by itself.',
+  description: 'When the state ends automatically.',
   priority: 1,
 };
 

@@ -245,7 +245,7 @@ export const commonStatus = {
   until: timeSchema
     .optional()
     .describe(
-      'When the state ends by itself: a held form leaves service, or the period of a budget is over.',
+      'When the state ends automatically: a held form leaves service, or the period of a budget is over.',
     ),
   observedGeneration: z.int().min(0).optional().describe('metadata.generation that this status describes.'),
   conditions: listMap(conditionSchema, 'type', 32).optional().describe('Conditions of this object.'),

@@ -1,4 +1,4 @@
-// Which Secret holds the key of an ApiKey, and how does it differ from somebody else's Secret of that name?
+// Which Secret holds the key of an ApiKey, and how does it differ from an unrelated Secret of that name?
 
 import { hash } from 'node:crypto';
 import type { ApiKey } from './api-key.ts';
@@ -13,7 +13,7 @@ export function issuedSecretName(apiKey: Pick<ApiKey, 'metadata' | 'spec'>): str
   return apiKey.spec.secret?.name ?? `${apiKey.metadata.name}-key`;
 }
 
-/** Labels of that Secret: those that its ApiKey asks for, and ours, which nobody can take away. */
+/** Labels of that Secret: those that its ApiKey asks for, and ours, which always win. */
 export function issuedSecretLabels({
   metadata,
   spec,

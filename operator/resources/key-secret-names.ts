@@ -4,7 +4,7 @@
 export const DEFAULT_DATA_KEY = 'apiKey';
 /** Data keys beside the key itself. */
 export const PREVIOUS_KEY = 'previousApiKey';
-/** Here the next key waits until every gateway knows it. For the operator alone; nobody else is to read it. */
+/** Here the next key waits until every gateway knows it. Only for the operator: a caller that used it now would be refused. */
 export const NEXT_KEY = 'nextApiKey';
 /** Where the key can be used. */
 export const BASE_URL_KEY = 'baseURL';

@@ -248,7 +248,7 @@ const modelRouteSpecSchema = withRules(
     pricing: pricingSchema
       .optional()
       .describe(
-        'Price of the model at every target that names none of its own; default: the list price of the vendor, where ' +
+        'Price of the model at every target without its own price; default: the list price of the vendor, where ' +
           'the Provider is at an address of the vendor and the list knows the model there. It counts text tokens only: ' +
           'no searches and no other service tier. Outside of platform namespaces it counts only at ' +
           'Providers of the same namespace.',

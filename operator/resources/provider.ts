@@ -172,7 +172,7 @@ const awsSchema = withRules(
       .optional()
       .describe(
         'Session tags of the role, so that the bill of AWS shows who calls: Namespace is `penstock.dev/namespace`, the namespace of the ApiKey, and ' +
-          'ApiKey is that and `penstock.dev/api-key`, its name. Each has a session of its own. The trust policy must allow sts:TagSession.',
+          'ApiKey is that and `penstock.dev/api-key`, its name. Each has its own session. The trust policy must allow sts:TagSession.',
       ),
   }),
   [

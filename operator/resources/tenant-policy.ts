@@ -1,5 +1,5 @@
-// What does the platform decide for namespaces? The TenantPolicy: bounds that nobody in them can change, and rights beyond those of
-// every tenant.
+// What does the platform decide for namespaces? The TenantPolicy: limits that no user of the namespaces can change, and rights beyond
+// those of every tenant.
 
 import { z } from 'zod';
 import { cloudNames } from '../../core/catalog/clouds.ts';
@@ -90,12 +90,12 @@ const tenantPolicySpecSchema = z.strictObject({
   budgets: budgetsSchema
     .optional()
     .describe(
-      'Budgets of a namespace: all of its ApiKeys together, each namespace by itself. If several policies apply, the smallest limit of a period wins.',
+      'Budgets of a namespace: all of its ApiKeys together, each namespace separately. If several policies apply, the smallest limit of a period wins.',
     ),
   limits: limitsSchema
     .optional()
     .describe(
-      'Limits of a namespace: all of its ApiKeys together, each namespace by itself. If several policies apply, the smallest number wins.',
+      'Limits of a namespace: all of its ApiKeys together, each namespace separately. If several policies apply, the smallest number wins.',
     ),
   egress: z
     .strictObject({
@@ -208,7 +208,7 @@ export const tenantPolicyResource = defineResource({
   selectableFields: ['.spec.role'],
 });
 
-/** What a status says; undefined where there is none, or none of this form. */
+/** The parsed status; undefined without one in this form. */
 export function tenantPolicyStatusIn(status: unknown): TenantPolicyStatus | undefined {
   return tenantPolicyStatusSchema.safeParse(status).data;
 }

@@ -225,6 +225,6 @@ function keyTrouble(entries: readonly UpstreamHealth[]): KeyTrouble | undefined 
   }
   return {
     state: 'RateLimited',
-    message: 'in cooldown after a rate limit of the upstream; returns by itself',
+    message: 'in cooldown after a rate limit of the upstream; ends automatically',
   };
 }

@@ -449,7 +449,7 @@ describe('admission rules at kubectl apply', () => {
     [
       'the service prefix',
       route('team-c', 'penstock/chat'),
-      'ModelRoute team-c/chat: penstock/chat: ids that begin with "penstock/" are for platform namespaces, and team-c is none; choose another id, such as one that begins with "team-c/"',
+      'ModelRoute team-c/chat: penstock/chat: ids that begin with "penstock/" are for platform namespaces, and team-c is not one; choose another id, such as one that begins with "team-c/"',
     ],
     [
       'the service prefix in an alias, in any case',
@@ -459,7 +459,7 @@ describe('admission rules at kubectl apply', () => {
     [
       'a ModelRoute for other namespaces',
       route('team-c', 'chat', shared),
-      'ModelRoute team-c/chat: spec.allowedNamespaces.from All may only be used in platform namespaces, and team-c is none; remove it, or ask the platform team',
+      'ModelRoute team-c/chat: spec.allowedNamespaces.from All may only be used in platform namespaces, and team-c is not one; remove it, or ask the platform team',
     ],
     [
       'a public ModelRoute',

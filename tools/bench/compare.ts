@@ -52,7 +52,7 @@ async function compareLoads(
     }
   }
   for (let round = 1; round <= settings.rounds; round++) {
-    // Nobody always comes first, nor always behind the same neighbour; nor does a scenario.
+    // Alternating order: no target and no scenario is always first, or always after the same neighbour.
     for (const scenario of round % 2 === 1 ? loads : loads.toReversed()) {
       for (const target of rotate(serving(scenario), round)) {
         parts.say(`round ${round}: ${scenario.name} ${target.name}`);

@@ -26,7 +26,7 @@ export function profilerFlags(folder: string): readonly string[] {
   return ['--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
 }
 
-/** Of the main thread; each worker leaves one of its own. @throws where there is none. */
+/** Of the main thread; each worker leaves its own. @throws without a profile. */
 export async function readProfile(folder: string): Promise<CpuProfile> {
   const files = await readdir(folder).catch(() => []);
   // CPU.<day>.<time>.<process>.<thread>.<number>.cpuprofile

@@ -19,7 +19,7 @@ type LaunchOptions = {
   cwd?: string;
   /** How long it may take to end after SIGTERM before it is killed. */
   graceMs?: number;
-  /** `lines`: the caller reads standard output; else it goes to the log file, so that nobody spends CPU on it here. */
+  /** `lines`: the caller reads standard output; else it goes to the log file, so that reading it costs no CPU here. */
   stdout?: 'lines' | 'log';
 };
 
@@ -36,7 +36,7 @@ export type Launched = {
   stop(): Promise<void>;
 };
 
-/** Somebody asked for the end of the run, and something was to be started after it. */
+/** The run was cancelled, and something was to be started after that. */
 export class RunEndedError extends Error {
   override readonly name = 'RunEndedError';
 }

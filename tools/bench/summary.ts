@@ -136,7 +136,7 @@ function loadNotes(
   );
   if (disturbed.length > 0) {
     notes.push(
-      `Somebody else used more than a tenth of the proxy's core in ${disturbed.length} of ${measurements.length} measurements.`,
+      `Another process used more than a tenth of the proxy's core in ${disturbed.length} of ${measurements.length} measurements.`,
     );
   }
   const short = measurements.filter((one) => one.threadsEnded > 0);

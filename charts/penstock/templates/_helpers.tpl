@@ -10,11 +10,11 @@
 {{- define "penstock.tableNamespace" -}}
 {{- $name := .Values.tableNamespace.name | default (printf "%s-tables" (include "penstock.instance" .)) -}}
 {{- if eq $name .Release.Namespace -}}
-{{- fail (printf "tableNamespace.name: %q is the namespace of the release; gateways read every Secret of the table's namespace, so it must be one of its own" $name) -}}
+{{- fail (printf "tableNamespace.name: %q is the namespace of the release; gateways read every Secret of the table's namespace, so the table needs its own namespace" $name) -}}
 {{- end -}}
 {{- range $value, $names := dict "rbac.tenantNamespaces" .Values.rbac.tenantNamespaces "platformNamespaces" .Values.platformNamespaces -}}
 {{- if has $name $names -}}
-{{- fail (printf "tableNamespace.name: %q is in %s; people who work there could read the keys of all upstreams, so the table must have a namespace of its own" $name $value) -}}
+{{- fail (printf "tableNamespace.name: %q is in %s; people who work there could read the keys of all upstreams, so the table needs its own namespace" $name $value) -}}
 {{- end -}}
 {{- end -}}
 {{- $name -}}

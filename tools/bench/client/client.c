@@ -1,4 +1,4 @@
-// A load client that trusts nobody: one epoll thread, closed or open loop, every answer checked to its last byte.
+// A load client without trust: one epoll thread, closed or open loop, every answer checked to its last byte.
 //
 //   client --port P --model M [options]
 //     --connections C      connections, each with one request at a time (default 1)
@@ -494,7 +494,7 @@ static enum bad judge(struct conn *c) {
 static void finish(struct conn *c) {
   enum bad why = judge(c);
   // Open loop: a request that was due before the window opened belongs to the lead.
-  // Where requests are refused, what was answered in the window counts: a caller of more load than is served keeps a line of its own.
+  // With refusals allowed, every answer in the window counts: over capacity, a caller keeps its own backlog of due requests.
   bool counts = is_measuring && (may_refuse || !(rate > 0 && c->began_ns < window_ns));
   bool is_refused = may_refuse && c->status == 503 && find(c->text, c->text_len, "\"code\":\"overloaded\"");
   if (is_refused) {
@@ -568,7 +568,7 @@ static void on_readable(struct conn *c) {
     return;
   }
   if (c->phase != PHASE_BUSY) {
-    // So may be telling it that no request has come (RFC 9110, 15.5.9); other bytes nobody asked for.
+    // A 408 says that no request has come (RFC 9110, 15.5.9); any other bytes without a request are a fault.
     if (n >= 12 && memcmp(read_buffer, "HTTP/1.1 408", 12) == 0) reconnect(c);
     else fail(c, BAD_FRAMING);
     return;

@@ -118,7 +118,7 @@ async function startPart(
       PENSTOCK_INTERNAL_PORT: String(internalPort),
       PENSTOCK_TABLE_FILE: tableFile,
       PENSTOCK_JOURNAL_DIR: join(folder, 'journal'),
-      // Where nobody pulls it, it holds all of a run.
+      // Without a ledger that reads it, it holds all of a run.
       PENSTOCK_JOURNAL_BYTES_MAX: String(8 * 2 ** 30),
       ...environmentOf(part.features, {
         limitStoreUrl: store?.url,

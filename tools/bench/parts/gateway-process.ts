@@ -20,7 +20,7 @@ class Uncounted extends RequestMetrics {
 
 const settings = readSettings();
 const features = new Set(process.env.PENSTOCK_BENCH_FEATURES?.split(','));
-// A journal in trouble does other work than the one that is to be measured.
+// A gateway whose journal fails does other work than the work under test, so the run ends.
 const end = (why: string): never => {
   console.log(why);
   process.exit(1);

@@ -17,7 +17,7 @@ const CATCH_UP_MS_MAX = 20_000;
 
 const progressSchema = z.object({ port: z.number(), records: z.number() });
 
-/** Pulls the journals at these ports; those that nobody listens on yet are tried again. */
+/** Pulls the journals at these ports; retries a port that is not open yet. */
 export async function startBenchLedger(
   launcher: Launcher,
   workFolder: string,

@@ -1,4 +1,4 @@
-// The floor as a process of its own: `node floor-server.ts PORT UPSTREAM_PORT`.
+// The floor relay in a separate process: `node floor-server.ts PORT UPSTREAM_PORT`.
 
 import { createFloorRelay } from './floor-relay.ts';
 

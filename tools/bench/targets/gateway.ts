@@ -23,7 +23,7 @@ const usualSize: TableSize = { keys: 10_000, routes: 200 };
 
 export const gateway: Target = gatewayWith(usualSize);
 
-/** @param more Environment of its own. */
+/** @param more Further environment variables. */
 export function gatewayWith(size: TableSize, more: Readonly<Record<string, string>> = {}): Target {
   return {
     name: 'gateway',
