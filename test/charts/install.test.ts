@@ -464,7 +464,7 @@ describe('admission rules at kubectl apply', () => {
     [
       'a public ModelRoute',
       route('team-c', 'chat', { ...shared, visibility: 'Public' }),
-      'may only be used in platform namespaces, and team-c is none',
+      'may only be used in platform namespaces, and team-c is not one',
     ],
     [
       'a Provider for other namespaces',
