@@ -510,7 +510,7 @@ describe('imports are read from source', () => {
     ['\nconst a = `no end', /^a\.ts:2: a template/],
     [`const a = \`${dollar}{b`, /^a\.ts: 1 braces/],
     ['if (a) {', /^a\.ts: 1 braces/],
-  ])('what cannot be read is refused: %j', (text, sentence) => {
+  ])('source that cannot be read is refused: %j', (text, sentence) => {
     expect(() => scanSource('a.ts', text)).toThrow(sentence);
   });
 });

@@ -220,7 +220,7 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
     },
   ],
   [
-    'a network of its own ways',
+    'other network settings',
     {
       networkPolicy: {
         clients: [{ namespaceSelector: { matchLabels: { 'example.com/ai': 'yes' } } }],
@@ -253,7 +253,7 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
   ],
   ['identities of EKS, GKE and AKS', { gateway: { cloudIdentity: MANAGED_IDENTITIES } }],
   [
-    'a role by IRSA, beside an annotation of its own',
+    'a role by IRSA, beside another annotation',
     {
       gateway: {
         cloudIdentity: { aws: { source: 'IRSA', roleARN: TOKEN_IDENTITIES.aws.roleARN } },

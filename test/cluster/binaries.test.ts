@@ -97,7 +97,7 @@ describe('the order', () => {
     expect(await said(programs['kube-apiserver'])).toBe('kube-apiserver of third');
   });
 
-  test('what is in the cache is not asked for again', async () => {
+  test('a cached program is not asked for again', async () => {
     await findPrograms({ env, cacheFolder, sources: [source('once')] });
     const again = source('again');
     await findPrograms({ env, cacheFolder, sources: [again] });
@@ -126,7 +126,7 @@ describe('the order', () => {
 });
 
 describe('when it does not work', () => {
-  test('one sentence names what was tried, and the way out', async () => {
+  test('one sentence names every try, and the remedy', async () => {
     const sources = [source('building with Go', ['etcd']), source('downloading', [])];
     const failure = await findPrograms({ env, cacheFolder, sources }).catch((error: Error) => error.message);
     expect(failure).toMatch(
@@ -198,7 +198,7 @@ test('a process that waits for another says so, and ends with its run', async ()
   expect(lines).toEqual(['another process is preparing the programs; waiting for it']);
 });
 
-test('a lock whose holder has ended delays nobody', async () => {
+test('a lock whose holder has ended is free', async () => {
   const holder = await run('sh', ['-c', 'echo $$']);
   await writeFile(`${cacheFolder}.lock`, holder.stdout.trim());
   const programs = await findPrograms({ env, cacheFolder, sources: [source('after')] });

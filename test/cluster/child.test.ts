@@ -29,7 +29,7 @@ test.each([
     (socket: string) =>
       `run('sh', ['-c', 'exec "$0" -e "$1"', process.execPath, ${JSON.stringify(program(socket))}])`,
   ],
-])('what %s has started ends when its starter is killed', async (_name, start) => {
+])('a process that %s has started ends when its starter is killed', async (_name, start) => {
   const socket = join(folder, 'socket');
   const server = createServer();
   server.listen(socket);

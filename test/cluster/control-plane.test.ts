@@ -96,7 +96,7 @@ describe('a control plane', () => {
     expect(said).toBe('jane team-a');
   });
 
-  test('deletes what is owned after its owner, and a namespace with all it holds', async () => {
+  test('deletes owned objects after their owner, and a namespace with all its objects', async () => {
     await apply(plane(), namespace('to-delete'));
     await apply(plane(), configMap('to-delete', 'owner'), configMap('to-delete', 'other'));
     const uid = await plane().mustKubectl([
@@ -124,7 +124,7 @@ describe('a control plane', () => {
     expect(await plane().mustKubectl(['get', 'configmaps', '-A', '-o', 'name'])).not.toMatch(/other/);
   });
 
-  test('collects what an object of our kinds owns', async () => {
+  test('deletes the objects that an object of our kinds owns', async () => {
     await installCrds(plane());
     await apply(plane(), namespace('ours'));
     await apply(plane(), {
@@ -148,7 +148,7 @@ describe('a control plane', () => {
     await plane().mustKubectl(['wait', '--for=delete', 'configmap/owned', '-n', 'ours', '--timeout=20s']);
   });
 
-  test('gives a process what a Pod finds mounted', async () => {
+  test('gives a process the files that a Pod finds mounted', async () => {
     await apply(plane(), namespace('mounted'));
     await apply(plane(), {
       apiVersion: 'v1',

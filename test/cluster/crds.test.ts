@@ -312,7 +312,7 @@ describe('status', () => {
       { conditions: [{ ...condition, reason: '' }] },
       'status.conditions[0].reason',
     ],
-    ['a time that is none', { usage: { observedAt: 'now' } }, 'status.usage.observedAt'],
+    ['an invalid time', { usage: { observedAt: 'now' } }, 'status.usage.observedAt'],
     ['two conditions of one type', { conditions: [condition, condition] }, 'status.conditions[1]'],
   ])('%s is refused', async (_, status, field) => {
     await create(key);

@@ -9,7 +9,7 @@ test('ports asked for at once and one after the other are all different', async 
   expect(new Set([...atOnce, ...after]).size).toBe(100);
 });
 
-test('a port that somebody listens on is nobody else’s, also where all others were given since', async () => {
+test('a port in use is not given to another test, even after all other ports were given', async () => {
   const taken = createServer();
   const held = await freePort();
   await new Promise<void>((resolve) => taken.listen(held, '127.0.0.1', resolve));

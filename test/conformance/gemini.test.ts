@@ -130,7 +130,7 @@ describe('a program', () => {
     return new OpenAI({ baseURL: rig.baseUrl, apiKey: testKey, maxRetries: 0 });
   }
 
-  test('that loses what a provider wants back goes on all the same', async () => {
+  test('that loses a provider’s state continues all the same', async () => {
     const gemini = await geminiOf();
     const openai = await openAiAt(gemini);
     const tools: OpenAI.ChatCompletionTool[] = toolkit.map(({ name, description, parameters }) => ({

@@ -241,7 +241,7 @@ describe.each(openAiVersions)('%s', (_version, sdk) => {
     });
   });
 
-  test('what only a store could serve is refused by its name', async () => {
+  test('a parameter that needs a store is refused by its name', async () => {
     const raised = await raisedBy(
       openai.responses.create({
         model: stage.model('messages'),

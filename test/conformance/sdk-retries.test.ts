@@ -135,7 +135,7 @@ describe('a single upstream that is overloaded', () => {
   );
 
   test.each(inNode)(
-    '%s asks again by itself where the gateway has given up, and is answered',
+    '%s retries automatically after the gateway has given up, and is answered',
     async (_, ask) => {
       const { rig, wall } = await aloneWith([529, 503, 529, 503]);
       await ask(rig, true);

@@ -65,7 +65,7 @@ test.each<[string, string, KubeObject]>([
       condition('Reconciling', 'True', 'Pending'),
     ]),
   ],
-  ['has a Secret that is somebody else’s', 'Not ready', keyOf(stalled('SecretTaken'))],
+  ['has a Secret of another owner', 'Not ready', keyOf(stalled('SecretTaken'))],
   ['has a Secret without a key', 'Not ready', keyOf(stalled('KeyMalformed'))],
   [
     'is wrong',

@@ -101,7 +101,7 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
     ),
     ['owners', 'list', 'apikeys'] as const,
     ['ledger/v1/connection-check', 'create', 'providers'] as const,
-  ])('%s answers those who may %s %s, as kubectl says of each', async (path, verb, kind) => {
+  ])('%s answers users who may %s %s, exactly as kubectl says', async (path, verb, kind) => {
     const isCheck = path.endsWith('connection-check');
     // A test is about a Provider, which has a namespace.
     for (const [name, browser] of Object.entries({ editor, viewer, nobody }))
@@ -118,7 +118,7 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
       }
   });
 
-  test('keys are shown with what they have spent as of now', async () => {
+  test('keys are shown with their spend up to now', async () => {
     for (const browser of [editor, viewer]) {
       const { body } = await browser.ask('/api/rows/apikeys?namespace=team-a&sort=spend&order=desc');
       expect(body.spendFrom).toBe('ledger');
@@ -129,7 +129,7 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
     }
   });
 
-  test('what keys were used for is added up by owner and team, for those who may list them', async () => {
+  test('the use of keys is added up by owner and team, for users who may list keys', async () => {
     for (const [browser, where] of [[editor, '&namespace=team-a'] as const, [viewer, ''] as const]) {
       const { status, body } = await browser.ask(`/api/owners?${days}${where}`);
       const named = (rows: readonly { name: string; cost: number; requests: number }[]) =>

@@ -40,18 +40,18 @@ test('the time that a page is open is not the time of its answers', async () => 
 
 test.each<[string, Partial<Answered>, ReturnType<typeof signInOf>]>([
   ['a token that is good', { method: 'POST', status: 200 }, { way: 'token', outcome: 'admitted' }],
-  ['a token of nobody', { method: 'POST', status: 401 }, { way: 'token', outcome: 'refused' }],
+  ['an unknown token', { method: 'POST', status: 401 }, { way: 'token', outcome: 'refused' }],
   ['a token that is too long', { method: 'POST', status: 400 }, { way: 'token', outcome: 'refused' }],
   ['one attempt too many', { method: 'POST', status: 429 }, { way: 'token', outcome: 'limited' }],
   ['no Kubernetes', { method: 'POST', status: 503 }, { way: 'token', outcome: 'failed' }],
   ['a browser that has left', { method: 'POST', status: undefined }, undefined],
-  ['the question who is signed in', { method: 'GET', status: 401 }, undefined],
+  ['the question about the session', { method: 'GET', status: 401 }, undefined],
 ])('%s is a sign-in by token, as far as it goes', (_, more, expected) => {
   expect(signInOf(answered({ route: '/api/session', ...more }))).toEqual(expected);
 });
 
 test.each<[string, string, Partial<Answered>, ReturnType<typeof signInOf>]>([
-  ['somebody who comes back', 'callback', { location: '/keys?to=1' }, { way: 'oidc', outcome: 'admitted' }],
+  ['a return from the issuer', 'callback', { location: '/keys?to=1' }, { way: 'oidc', outcome: 'admitted' }],
   [
     'a token that Kubernetes does not take',
     'callback',

@@ -301,7 +301,7 @@ describe('attempts to sign in', () => {
     expect(limiter.attempt(guess('10.0.0.1'))).toBeUndefined();
   });
 
-  describe('with wrong tokens lock nobody out', () => {
+  describe('with wrong tokens do not lock other users out', () => {
     const jwt = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
     const issuer = 'https://login.example.com';
     const likely = jwt({ iss: issuer, exp: 1_000 });
@@ -339,7 +339,7 @@ describe('attempts to sign in', () => {
     test.each<[string, string, boolean]>([
       ['of the issuer of the settings', likely, true],
       ['of an issuer whose token was good', jwt({ iss: 'https://kubernetes', exp: 1_000 }), true],
-      ['of an issuer that nobody knows', jwt({ iss: 'https://other.example', exp: 1_000 }), false],
+      ['of an unknown issuer', jwt({ iss: 'https://other.example', exp: 1_000 }), false],
       ['whose time has passed', jwt({ iss: issuer, exp: -1 }), false],
       ['that says nothing of its end', jwt({ iss: issuer }), false],
       ['that is none', 'opaque', false],

@@ -20,7 +20,7 @@ test('the table of the guide is that of the file', () => {
   expect(guide).toContain(shapesTable(shapes, readResults()));
 });
 
-test('no shape fails, and what is not streamed is always answered', () => {
+test('no shape fails, and plain requests are always answered', () => {
   const results = readResults();
   expect(results).toHaveLength(3 * shapes.length);
   const bad = results.filter(

@@ -77,7 +77,7 @@ test('the commands that check a cloud identity ask for the Provider without keys
   expect(asked.filter((one) => !made.includes(one))).toEqual([]);
 });
 
-test('no command upgrades with --reuse-values, which leaves out what the new chart has new', () => {
+test('no command upgrades with --reuse-values, which leaves out new values of the new chart', () => {
   const commands = guides.flatMap((path) =>
     [...read(path).matchAll(/^helm upgrade .*/gm)].map(([line]) => `${path}: ${line}`),
   );

@@ -33,7 +33,7 @@ afterAll(async () => {
   await copy?.remove();
 });
 
-test('each has a name of its own, a text that its file has once, and tests that exist', () => {
+test('each has a name that no other has, a text that occurs once in its file, and existing tests', () => {
   const names = mutants.map(({ name }) => name);
   expect(names.length - new Set(names).size).toBe(0);
   const stale = mutants.flatMap(({ name, file, from, to, tests }) => {

@@ -74,7 +74,7 @@ test.each([
   ],
   ['the whole cluster', 'rule', { demo: { enabled: true } }],
 ] as const)(
-  'over %s, every %s of the chart is missed by somebody',
+  'over %s, every %s of the chart is needed',
   async (_, what, values) => {
     await using parts = new AsyncDisposableStack();
     const installation = await startInstallation({

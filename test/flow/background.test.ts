@@ -58,7 +58,7 @@ describe('a plain answer', () => {
   test.each([
     ['queued, as was asked for', 'queued', background],
     ['in progress, as was asked for', 'in_progress', background],
-    ['in progress, though nobody asked for it', 'in_progress', bounded],
+    ['in progress, although not requested', 'in_progress', bounded],
   ])(
     'that is still %s, is billed with its reservation, and marked as an estimate',
     inHouse(async (house, _: string, status: string, more: object) => {
@@ -143,7 +143,7 @@ describe('a stream', () => {
     ['completed', queued + delta + completed, background, asCounted],
     ['failed', queued + delta + failed, background, { isEstimated: true, usage: { output: 2 } }],
     [
-      'broken off, and in nobody’s background',
+      'broken off, and not in the background',
       created({ status: 'in_progress', background: false }) + delta,
       background,
       { isEstimated: true, usage: { output: 2 } },

@@ -371,7 +371,7 @@ describe('beside a caller whose requests are refused', () => {
     ['for its length', refused(429, longContext, { 'retry-after': '20' })],
     ['for a limit that it is above', refused(429, overLimit('2'), { 'retry-after': '20' })],
     ['for a limit that it is below', refused(429, overLimit('30,000'), { 'retry-after': '20' })],
-    ['with words that nobody knows', refused(429, 'Not you.', { 'retry-after': '20' })],
+    ['with unknown words', refused(429, 'Not you.', { 'retry-after': '20' })],
     ['without a word', { type: 'status', status: 429 } satisfies Behaviour],
     [
       'for its account, which is not true',

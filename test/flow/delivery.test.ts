@@ -207,7 +207,7 @@ describe.each(pairs.filter(({ endpoint }) => endpoint !== 'completions'))(
 
     // Of a plain message the arguments are an object, and cannot be half of one.
     test.each(upstream === 'anthropic-messages' ? [true] : [true, false])(
-      'with arguments that are half an object, nobody gets them (streamed: %j)',
+      'with half an object as arguments is not delivered (streamed: %j)',
       async (isStream) => {
         offer(upstream, assured);
         first.script(upstream === 'anthropic-messages' ? halfMessage : calling(halfAsked));
@@ -249,7 +249,7 @@ describe.each(unended)('$endpoint from $upstream, assured', ({ endpoint, upstrea
     ['abort', 'insufficient_system_resource'].map((reason) => [isStream, reason] as const),
   );
   test.each(asked)(
-    'an answer that ends because its provider broke it off is none (streamed: %j, %s)',
+    'an answer that its provider broke off is not delivered (streamed: %j, %s)',
     async (isStream, finishReason) => {
       offer(upstream, assured);
       first.script({ type: 'answer', ...other, finishReason });

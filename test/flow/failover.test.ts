@@ -144,7 +144,7 @@ test(
 );
 
 test.each(['chat', 'messages'] as const)(
-  'a message that has not begun is none, however it goes on: the next provider answers (%s)',
+  'a message without a beginning fails, however it goes on: the next provider answers (%s)',
   async (endpoint) =>
     inHouse(async (house) => {
       const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n';
@@ -177,7 +177,7 @@ test(
 );
 
 test(
-  'if no provider is left, the last is asked once more: two providers, three calls',
+  'if no provider is left, the last is tried again: two providers, three calls',
   inHouse(async (house) => {
     const walls = await Promise.all([503, 500].map((code) => house.wallThat(answerOf(code))));
     const rig = await house.rigOf(walls.map(({ baseUrl }) => ({ baseUrl })));

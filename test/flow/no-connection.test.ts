@@ -23,7 +23,7 @@ afterAll(() => full.close());
 
 describe.concurrent.each(variants)('$name', ({ variant, mode }) => {
   test(
-    'nobody answers the SYN: the next provider answers, once, after the connect timeout',
+    'an unanswered SYN: the next provider answers, once, after the connect timeout',
     inHouse(async (house) => {
       const unanswered = { baseUrl: `${full.url}/v1`, connectMs: 400, failure: 'connect_timeout' };
       expect(await answeredByNext(house, variant, mode, unanswered)).toBe(1);

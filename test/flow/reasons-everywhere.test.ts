@@ -64,7 +64,7 @@ describe.each(endpoints)('%s', (endpoint) => {
 
   test.each([
     ['the end mark', `${whole}data: [DONE]\n\n`],
-    ['a reason by itself', whole + chunk({})],
+    ['a reason alone', whole + chunk({})],
     [
       'counts by themselves',
       `${whole}data: {"id":"x","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":3}}\n\n`,

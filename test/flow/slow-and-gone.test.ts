@@ -118,7 +118,7 @@ describe('a client that goes away', () => {
   );
 
   test.each([true, false])(
-    'while its upstream takes long to connect (stream: %s): the connection is given up, and nobody is blamed',
+    'while its upstream takes long to connect (stream: %s): the connection is given up, and no upstream is blamed',
     async (isStream) => {
       const silent = createServer();
       const { port, close } = await listenKept(silent);

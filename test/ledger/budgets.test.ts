@@ -91,7 +91,7 @@ describe('one budget', () => {
 test.each([
   ['none', {}],
   ['a limit that is no money', { budgets: [{ period: 'Day', limit: 'much' }] }],
-  ['a period that nobody knows', { budgets: [{ period: 'Year', limit: '1' }] }],
+  ['an unknown period', { budgets: [{ period: 'Year', limit: '1' }] }],
 ])('an ApiKey with %s has no budget', (_, spec) => {
   expect(readBudgets({ metadata: { namespace: 'a', name: 'b' }, spec })).toBeUndefined();
 });

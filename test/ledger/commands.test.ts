@@ -153,7 +153,7 @@ test('export as FOCUS charges no namespace for attempts paid by the platform', a
   ]);
 });
 
-test('rerate prints what the period cost, what it would have cost, and the difference', async () => {
+test('rerate prints the cost of the period, its cost at other prices, and the difference', async () => {
   const prices = join(folder, 'prices.json');
   await writeFile(
     prices,
@@ -175,7 +175,7 @@ test('rerate prints what the period cost, what it would have cost, and the diffe
   expect((await print('export', '--format', 'jsonl', ...november)).trimEnd().split('\n')).toHaveLength(3);
 });
 
-test('rerate adds up what tenants pay, and what others pay only if asked to', async () => {
+test('rerate adds up costs of tenants, and other costs only if asked to', async () => {
   const store = await openStore();
   const spent = { startedAt: '2026-11-03T00:00:00.000Z', model: 'm' };
   const wasted = { ...spent, outcome: 'failed', payer: 'platform' } as const;

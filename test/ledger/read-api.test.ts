@@ -338,7 +338,7 @@ describe('without a good token', () => {
   test.each([
     ['none', undefined],
     ['an empty one', ''],
-    ['one that is nobody’s', 'eyJhbGciOiJSUzI1NiJ9.e30.x'],
+    ['an unknown token', 'eyJhbGciOiJSUzI1NiJ9.e30.x'],
   ])('%s is 401', async (_, token) => {
     const answer = await ask('/v1/sums', token);
     expect([answer.status, answer.body.error]).toEqual([

@@ -121,7 +121,7 @@ describe('a good edit', () => {
   });
 });
 
-describe('what kubectl apply takes', () => {
+describe('manifests that kubectl apply takes', () => {
   const route = (name: string) => `
 apiVersion: penstock.dev/v1alpha1
 kind: ModelRoute

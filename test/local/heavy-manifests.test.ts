@@ -51,7 +51,7 @@ describe('a large file is read in time that grows with its length alone', () => 
   const faulty: readonly [string, string, number][] = [
     ['values that are no strings', `${secret}stringData:\n${many(20_000, (i) => `  k${i}: 1\n`)}`, 20_000],
     ['values that are no base64', `${secret}data:\n${many(20_000, (i) => `  k${i}: ä\n`)}`, 20_000],
-    ['fields that nobody knows', `${secret}${many(20_000, (i) => `k${i}: a\n`)}`, 20_000],
+    ['unknown fields', `${secret}${many(20_000, (i) => `k${i}: a\n`)}`, 20_000],
     ['errors in one line', ']'.repeat(90_000), 1],
   ];
   test.each(some(faulty, 2, 1))('with a fault at every place: %s', (_what, content, faults) => {

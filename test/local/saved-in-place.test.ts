@@ -81,7 +81,7 @@ describe('reading a file that is being saved', () => {
     expect(lookedAgain).toBe(0);
   });
 
-  test('what a change by the dashboard would give is reckoned with the last content too', async () => {
+  test('a change by the dashboard is judged with the last whole content too', async () => {
     await truncate(path);
     await passSince(1);
     const after = await reader.after({ file: 'other.yaml', content: two.replace('two', 'three') });

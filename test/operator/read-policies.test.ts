@@ -7,18 +7,14 @@ import { expect, test } from 'vitest';
 import { readPolicies } from '../../operator/read-policies.ts';
 import { tenantPolicy as policy } from './make.ts';
 
-test('without a file there are none', async () => {
+test('without a file there are no policies', async () => {
   expect(await readPolicies(undefined)).toEqual([]);
 });
 
 test.each([
   ['no JSON', '{', /must be a JSON list of TenantPolicies/],
   ['objects without a name', '[{}]', /must be a JSON list of TenantPolicies/],
-  [
-    'a role that is none',
-    JSON.stringify([policy({ role: 'Tenant' })]),
-    /research: spec\.role: must be Platform/,
-  ],
+  ['an unknown role', JSON.stringify([policy({ role: 'Tenant' })]), /research: spec\.role: must be Platform/],
   [
     'a range that is never opened',
     JSON.stringify([policy({ egress: { allow: ['169.254.169.254/32'] } })]),

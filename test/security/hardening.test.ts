@@ -69,7 +69,7 @@ const bodyOf = (dialect: DialectName, more: object = {}) => ({ model: 'm', ...pl
 
 describe.each(dialects)('an upstream of %s that sends its callers elsewhere', (dialect) => {
   test.each([301, 302, 303, 307, 308])(
-    'with %i is reported as a failure, and nobody follows',
+    'with %i is reported as a failure, and is not followed',
     async (status) => {
       const elsewhere = await trap();
       const location = `http://127.0.0.1:${elsewhere.port}/v1${findDialect(dialect).path}`;
@@ -265,7 +265,7 @@ test.each([
   ],
   ['a path', 'GET', `/v1/${long}`, undefined],
   ['a path with another method', 'DELETE', `/v1/models/${long}`, undefined],
-  ['a path that is none', 'GET', `/v1/%zz${long}`, undefined],
+  ['an invalid path', 'GET', `/v1/%zz${long}`, undefined],
   ['the id of a model', 'GET', `/v1/models/${long}`, undefined],
 ])('%s of 12,000 characters is cut to 256 in the error', async (_, method, path, body) => {
   const upstream = await upstreamThat({ body: JSON.stringify(plainAnswers['openai-chat']) });
@@ -322,7 +322,7 @@ describe('the caller’s own id of its request', () => {
     ['does not end in one', ['x-request-id', 'long-enough\n'], undefined],
     ['has no line that JSON leaves as it is', ['x-request-id', 'long-enough\u2028'], undefined],
     ['is no JSON', ['x-request-id', '{"level":"error"}'], undefined],
-    ['is nothing where there is none', ['request-id', good], undefined],
+    ['is absent without one', ['request-id', good], undefined],
   ])('%s: %j', (_, rawHeaders, expected) => {
     expect(readClientRequestId(rawHeaders)).toBe(expected);
   });

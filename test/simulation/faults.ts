@@ -68,7 +68,7 @@ export const faults: readonly NamedFault[] = [
       changing(client, (request, send) => send(isPointerWrite(request) ? withoutVersion(request) : request)),
   },
   {
-    name: 'the loser of a compare-and-swap writes once more',
+    name: 'the loser of a compare-and-swap writes again',
     from: 84,
     broken: /^I[34]/,
     changeOperator: (client) =>

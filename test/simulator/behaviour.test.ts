@@ -221,7 +221,7 @@ describe.each(['chat', 'messages', 'responses'] as const)('tools in %s', (dialec
     expect(calls.map(({ name }) => name)).toEqual(['second']);
   });
 
-  it('several are called at once when asked for, each under an id of its own, unless the caller forbids it', async () => {
+  it('several are called at once when asked for, each under a unique id, unless the caller forbids it', async () => {
     const calls = callsIn(dialect, await ask(dialect, { model: 'sim+calls=3', tools: tools[dialect] }));
     expect(calls.map(({ name }) => name)).toEqual(['first', 'second', 'first']);
     expect(new Set(calls.map(({ id }) => id)).size).toBe(3);

@@ -287,7 +287,7 @@ describe('whose turn it is to fail', () => {
     expect([await listing(), await listing(), await statusOf('a')]).toEqual([503, 200, 200]);
   });
 
-  it('a script can be installed over HTTP, for a simulator in a process of its own', async () => {
+  it('a script can be installed over HTTP, for a simulator in another process', async () => {
     const install = (body: unknown) => post(simulator.url, '/_simulator/script', body);
     expect((await install({ target: 'a', directives: 'fault=error-500' })).status).toBe(200);
     expect(await statusOf('a')).toBe(500);

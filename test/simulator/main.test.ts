@@ -32,7 +32,7 @@ describe('the process', () => {
     expect(await exited).toEqual([0, null]);
   });
 
-  it('refuses a port that is none', () => {
+  it('refuses an invalid port', () => {
     expect(() => readSettings({ PORT: 'http' })).toThrow("PORT must be a number from 0 to 65535, not 'http'");
     expect(() => readSettings({ PORT: '70000' })).toThrow('PORT');
     expect(readSettings({})).toEqual({ port: 9090, host: '127.0.0.1', models: undefined });

@@ -176,7 +176,7 @@ test('a fault at a byte that never comes has not fired', async () => {
   expect(passage.isFired).toBe(false);
 });
 
-test('where nobody listens, a connection is reset', async () => {
+test('without a listener, a connection is reset', async () => {
   await upstream.close();
   proxy = await startFaultProxy({ port: upstream.port });
   const client = connect({ port: proxy.port, host: '127.0.0.1' });

@@ -178,10 +178,10 @@ describe('to the official SDK', () => {
 
 describe('the usage chunk', () => {
   const rows: [string, Answer, boolean, number][] = [
-    ['is absent when nobody asked', {}, false, 0],
+    ['is absent if not requested', {}, false, 0],
     ['is there when it was asked for', {}, true, 1],
     ['can be left out although it was asked for', { usageChunk: 'never' }, true, 0],
-    ['can be there although nobody asked', { usageChunk: 'always' }, false, 1],
+    ['can be there although not requested', { usageChunk: 'always' }, false, 1],
     ['can come twice', { usageChunk: 'twice' }, true, 2],
   ];
   test.each(rows)('%s', async (_name, answer, isAsked, expected) => {
@@ -216,7 +216,7 @@ describe.each(tongues)('$name', (tongue) => {
     expect(usageOf(seen)).toEqual(isTold ? { input: 4, output: 11 } : undefined);
   });
 
-  test('every token is an event of its own, after the events that lead to it', async () => {
+  test('every token is a separate event, after the events that lead to it', async () => {
     const body = bodyOf(tongue, { stream: true });
     for (const tokens of [0, 1, 5]) {
       wall.script({ type: 'cut', after: { contentEvents: tokens } });
@@ -404,7 +404,7 @@ describe('the log', () => {
   });
 
   // The kernel's buffers take some 10 MiB. The second call proves that the wall had all the time it needed.
-  test('a slow reader holds the wall back, and nobody else', async () => {
+  test('a slow reader slows down only the wall', async () => {
     const mebibyte = 'x'.repeat(1024 * 1024);
     wall.script({ type: 'answer', tokens: Array(32).fill(mebibyte) });
     const connection = await openRaw(wall);

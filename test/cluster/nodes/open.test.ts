@@ -29,7 +29,7 @@ test('a way that breaks down is not papered over by the next', async () => {
   expect(ways.map(({ opened }) => opened)).toEqual([1, 0]);
 });
 
-test('without any, one sentence says what was tried, and the way out', async () => {
+test('without any, one sentence names every try, and the remedy', async () => {
   const ways = [way('nodes of our own', 'nodes need root'), way('kind', 'there is no command "kind"')];
   await expect(openNodes({}, {}, ways)).rejects.toThrow(
     /^These tests need a cluster with nodes, and there is none \(nodes of our own: nodes need root; kind: there is no command "kind"\): run them as root on Linux, or install kind, or name a cluster by PENSTOCK_E2E_KUBECONFIG$/,

@@ -5,13 +5,13 @@ import { run } from '../run.ts';
 import { startOf } from './processes.ts';
 import { isLeftover, makeRunName } from './run-name.ts';
 
-test('what a living process made is no leftover, and several of one process differ', () => {
+test('a run of a living process is not a leftover, and runs of one process have different names', () => {
   const names = [makeRunName(), makeRunName()];
   expect(names.map(isLeftover)).toEqual([false, false]);
   expect(new Set(names).size).toBe(2);
 });
 
-test('what a process made that has ended is one, also when its id was given to another', async () => {
+test('a run of an ended process is a leftover, also when its process id was reused', async () => {
   const { stdout } = await run('sh', ['-c', 'echo $$']);
   expect(isLeftover(`penstock-nodes-${stdout.trim()}-123456-abc123`)).toBe(true);
   const own = makeRunName();
@@ -20,7 +20,7 @@ test('what a process made that has ended is one, also when its id was given to a
   expect(isLeftover(earlier)).toBe(true);
 });
 
-test('what others made is not ours', () => {
+test('foreign names are not ours', () => {
   for (const name of ['kubepods', 'penstock-nodes', 'penstock-nodes-1', 'penstock-cluster-99999999-abc'])
     expect(isLeftover(name)).toBe(false);
 });

@@ -90,7 +90,7 @@ test('the router sends a request to a provider type that has one row, with its k
   expect(seen.telemetryName).toBe('imaginary_cloud');
 });
 
-test('the operator makes no active check of a provider type with seats of its own, and none that a Provider asks for', () => {
+test('the operator makes no active check of a provider type with its own seats, even if the Provider asks for one', () => {
   const checked = { types: ['OpenAI'], checks: 1 };
   const unchecked = { types: ['ImaginaryCloud'], checks: 0 };
   expect(seen.checkedTypes).toEqual([

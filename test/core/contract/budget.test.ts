@@ -54,7 +54,7 @@ describe('the highest spend beyond a budget', () => {
     });
   });
 
-  test('is one request for each gateway that shares a budget, and what some of them have not read yet', () => {
+  test('is one request for each gateway that shares a budget, plus spend that some of them have not read yet', () => {
     const facts = { limitMicrodollars: 100, hasStore: false };
     expect(worstOvershoot({ ...facts, gateways: 4 })).toEqual({ requests: 4, unheardMicrodollarsMax: 75 });
     expect(worstOvershoot({ ...facts, gateways: 1 })).toEqual({ requests: 1, unheardMicrodollarsMax: 0 });

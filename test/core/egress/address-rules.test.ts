@@ -194,7 +194,7 @@ describe('the allowlist', () => {
   test.each<[string, unknown, RegExp]>([
     ['not a list', { cidr: '10.0.0.0/8' }, /egress\.allow is not a list/],
     ['an entry without namespaces', [{ cidr: '10.0.0.0/8' }], /egress\.allow\[0\] is not/],
-    ['an entry that opens to nobody', [{ cidr: '10.0.0.0/8', namespaces: [] }], /namespaces is not a list/],
+    ['an entry without namespaces', [{ cidr: '10.0.0.0/8', namespaces: [] }], /namespaces is not a list/],
     ['a name that is no namespace', [{ cidr: '10.0.0.0/8', namespaces: ['Team A'] }], /"Team A"/],
     ['a pattern for namespaces', [{ cidr: '10.0.0.0/8', namespaces: ['team-*'] }], /"team-\*"/],
     ['a bare address', [{ cidr: '10.0.0.1', namespaces: ['*'] }], /is not a CIDR/],

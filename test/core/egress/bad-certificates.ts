@@ -17,7 +17,7 @@ const named = { name: 'api.example', dnsNames: ['api.example'] };
 export function badCertificates(ca: Identity): readonly BadCertificate[] {
   return [
     {
-      what: 'signed by itself',
+      what: 'self-signed',
       certificate: named,
       systemCode: 'DEPTH_ZERO_SELF_SIGNED_CERT',
       sentence: /unknown authority/,

@@ -60,7 +60,7 @@ describe('addresses are tried in order', () => {
 });
 
 describe('failures carry a code and name the host', () => {
-  test('a port where nobody listens: connect_refused', async () => {
+  test('a port without a listener: connect_refused', async () => {
     const port = await closedPort();
     const connector = makeConnector({ allow: loopbackOpen });
     const error = await failureOf(connectTo(connector, `http://127.0.0.1:${port}`));
@@ -77,7 +77,7 @@ describe('failures carry a code and name the host', () => {
     expect(error.cause).toBeInstanceOf(AggregateError);
   });
 
-  test('nobody answers the SYN: connect_timeout, and the socket is destroyed', async () => {
+  test('an unanswered SYN: connect_timeout, and the socket is destroyed', async () => {
     const silent = new Socket();
     const connector = makeConnector({ connectTimeoutMs: 50, dial: () => silent });
     const error = await failureOf(connectTo(connector, 'http://93.184.216.34'));

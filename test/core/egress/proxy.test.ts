@@ -263,7 +263,7 @@ describe('a proxy that misbehaves', () => {
     expect([error.code, error.message]).toEqual(['proxy_failed', expect.stringContaining('closed')]);
   });
 
-  test('and sends bytes of its own to a plain upstream: none of them is read', async () => {
+  test('and sends bytes before the request to a plain upstream: none of them is read', async () => {
     const liar = await opened(
       listenTcp('127.0.0.1', (socket) => socket.write(`HTTP/1.1 200 OK\r\n\r\n${ok}`)),
     );

@@ -227,7 +227,7 @@ describe('a verified connection', () => {
 describe('TLS settings of a Provider', () => {
   const otherName = makeCertificate({ name: 'other.example', dnsNames: ['other.example'], issuer: ca });
 
-  test('a server name of its own is sent and checked, in place of the host', async () => {
+  test('a configured server name is sent and checked, instead of the host', async () => {
     const server = await serve({ cert: otherName.cert, key: otherName.key }, (socket) =>
       socket.write('pong'),
     );
@@ -267,7 +267,7 @@ describe('TLS settings of a Provider', () => {
   });
 
   test.each([
-    ['signed by itself', makeCertificate({ name: 'x.example' })],
+    ['self-signed', makeCertificate({ name: 'x.example' })],
     ['for another name', otherName],
     ['expired', makeCertificate({ name: 'api.example', issuer: ca, notBefore: past(9), notAfter: past(2) })],
   ])('without verification, a certificate that is %s is accepted', async (_what, { cert, key }) => {

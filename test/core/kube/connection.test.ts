@@ -133,7 +133,7 @@ describe('a call', () => {
     expect(await errorOf(hanging.call({ ...get, timeoutMs: 50 }))).toMatchObject({ reason: 'Timeout' });
   });
 
-  test('to an address where nobody listens fails with that reason', async () => {
+  test('to an address without a listener fails with that reason', async () => {
     const error = await errorOf(open({ server: await refusedUrl() }).call(get));
     expect(error).toMatchObject({ status: 0, reason: 'Unreachable' });
     expect(error.message).toMatch(/^GET \/api\/v1\/secrets: connect ECONNREFUSED 127\.0\.0\.1:\d+$/);

@@ -95,7 +95,7 @@ describe('a handler that throws', () => {
     expect(reported.slice(2)).toEqual(['upserted a/x 1>1', 'listed']);
   });
 
-  test('gets a deletion again as what it was, also a deletion that was seen', () => {
+  test('gets a failed deletion again at the next list, with the same cause', () => {
     let isBroken = false;
     const { reported, mirror, relist } = makeReported(() => !isBroken);
     relist(make('x', 1), make('y', 2));

@@ -40,7 +40,7 @@ test('readiness names what it waits for, and liveness does not depend on that', 
   expect(await get('/readyz?verbose')).toEqual([200, 'ok\n']);
 });
 
-test.each(['/livez', '/healthz'])('what only a restart mends is reported at %s', async (path) => {
+test.each(['/livez', '/healthz'])('a fault that only a restart can fix is reported at %s', async (path) => {
   stuck = 'the sluice is jammed';
   expect(await get(path)).toEqual([500, 'the sluice is jammed\n']);
 });

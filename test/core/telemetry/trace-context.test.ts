@@ -33,7 +33,7 @@ describe('a traceparent', () => {
     ['capitals', ['traceparent', good.toUpperCase()]],
     ['no trace', ['traceparent', `00-${'0'.repeat(32)}-${spanId}-01`]],
     ['no span', ['traceparent', `00-${traceId}-${'0'.repeat(16)}-01`]],
-    ['the version that is none', ['traceparent', `ff-${traceId}-${spanId}-01`]],
+    ['the invalid version', ['traceparent', `ff-${traceId}-${spanId}-01`]],
     ['more than version 00 has', ['traceparent', `${good}-x`]],
     ['too few digits', ['traceparent', `00-${traceId.slice(1)}-${spanId}-01`]],
     ['a line of its own', ['traceparent', `${good}\r\nx: y`]],

@@ -122,7 +122,7 @@ export function keysSuite(stage: () => Stage): void {
     await visitor.close();
   });
 
-  test('nobody ever has it: no request but to the gateway, no log, Secret or file, not etcd, and no page after leaving', async () => {
+  test('the key reaches only the gateway: no other request, no log, Secret, file, etcd, or page after leaving', async () => {
     const { installation, dashboard, gatewayUrl } = stage();
     const visitor = await stage().enter('editor');
     const { page } = visitor;

@@ -85,7 +85,7 @@ export function routesSuite(stage: () => Stage): void {
     await visitor.close();
   });
 
-  test('what the API server refuses is shown at its field, and what somebody else changed is not written over', async () => {
+  test('a refusal of the API server is shown at its field, and another user’s change is not overwritten', async () => {
     const { url, installation } = stage();
     const visitor = await stage().enter('editor');
     const { page } = visitor;

@@ -54,7 +54,7 @@ export function tenantsSuite(stage: () => Stage): void {
     await Promise.all([visitor.close(), viewer.close()]);
   });
 
-  test('who may only look sees what is there, and each button that is not theirs says which right is missing', async () => {
+  test('a read-only user sees everything, and each disabled button names the missing right', async () => {
     const visitor = await stage().enter('viewer');
     const { page } = visitor;
     const { url } = stage();
@@ -110,7 +110,7 @@ export function tenantsSuite(stage: () => Stage): void {
     await visitor.close();
   });
 
-  test('who signs out is shown nothing more, also by going back', async () => {
+  test('after a sign-out nothing is shown, also by going back', async () => {
     const visitor = await stage().enter('editor');
     const { page } = visitor;
     await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
@@ -125,7 +125,7 @@ export function tenantsSuite(stage: () => Stage): void {
     await visitor.close();
   });
 
-  test('what somebody else changes is seen without asking again', async () => {
+  test('another user’s change appears without a reload', async () => {
     const visitor = await stage().enter('viewer');
     const { page } = visitor;
     let readCount = 0;

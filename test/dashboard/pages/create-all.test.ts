@@ -80,7 +80,7 @@ test.each(['secrets', 'providers', 'modelroutes'])(
 );
 
 test.each(['secrets', 'providers', 'modelroutes'])(
-  'where nobody could look either, whether %s is there is not known, and sending again goes on',
+  'if the check fails too, it stays unknown whether %s exists, and a second try continues',
   async (path) => {
     const look = path === 'secrets' ? 'try secrets' : `GET ${path}/${path === 'providers' ? 'own' : 'llama'}`;
     const { api, made } = serverOf({ [`POST ${path}`]: { error: lost, comes: true } });

@@ -54,7 +54,7 @@ describe('the operator accepts what the form accepts', () => {
   });
 });
 
-describe('what the CRD refuses is shown before anything is sent', () => {
+describe('refusals of the CRD are shown before anything is sent', () => {
   test.each<[keyof KeyForm, string]>([
     ['name', ''],
     ['name', 'CI Bot'],

@@ -187,7 +187,7 @@ describe('the Secret', () => {
   });
 });
 
-describe('what the CRDs refuse is shown before anything is sent', () => {
+describe('refusals of the CRDs are shown before anything is sent', () => {
   test.each<[Partial<ProviderForm>, string]>([
     [{ namespace: 'Team A' }, 'namespace'],
     [{ name: 'own models' }, 'name'],

@@ -128,7 +128,7 @@ test('a target that is added is tried after the existing ones', () => {
   expect(newTarget([{ ...main, priority: '15' }])).toMatchObject({ priority: '15' });
 });
 
-describe('what the CRD refuses is shown before anything is sent', () => {
+describe('refusals of the CRD are shown before anything is sent', () => {
   test.each<[Partial<RouteForm>, string]>([
     [{ namespace: 'Team A' }, 'namespace'],
     [{ name: 'Own Llama' }, 'name'],

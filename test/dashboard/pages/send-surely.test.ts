@@ -42,7 +42,7 @@ test('an answered change is done, without a check', async () => {
 });
 
 describe.each([
-  ['nobody answered', lost],
+  ['no answer', lost],
   ['the API server took too long', away],
 ])('if %s', (_, error) => {
   test('the change is done if the object is there', async () => {

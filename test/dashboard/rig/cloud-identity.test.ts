@@ -34,7 +34,7 @@ function createdBy(page: Page): Map<string, Sent> {
   return sent;
 }
 
-test('through a role, without a Secret: the pod signs in by itself', async () => {
+test('through a role, without a Secret: the pod signs in with its identity', async () => {
   const page = await open('/providers/new?namespace=team-a');
   const sent = createdBy(page);
   await fillProvider(page, 'Bedrock', 'https://bedrock-runtime.eu-central-1.amazonaws.com');

@@ -79,7 +79,7 @@ test('a page that was refused its live updates asks for them again', async () =>
 
 test.each([
   ['the server tells the time', true],
-  ['nobody tells it the time', false],
+  ['without a Date header', false],
 ])(
   'a browser whose clock is hours ahead does not ask for its session again and again, where %s',
   async (_, tells) => {
@@ -131,7 +131,7 @@ test('a session whose end comes while the server is away is asked for again', as
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Page not found');
 });
 
-test('a user who may not list namespaces is asked for one before anything loads', async () => {
+test('a user without the right to list namespaces is asked for a namespace before anything loads', async () => {
   const page = await open('/keys', { without: ['list namespaces'] });
   const asked: string[] = [];
   page.on('request', (request) => {

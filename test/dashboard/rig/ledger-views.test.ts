@@ -357,7 +357,7 @@ test('the baseline of a chart is complete, also without data', async () => {
   expect(await base?.evaluate((line) => line.nextElementSibling === null)).toBe(true);
 });
 
-test('the head of the page is above what it heads, also beside a scrollbar', async () => {
+test('the page header is aligned with its content, also beside a scrollbar', async () => {
   const page = await open('/');
   await page.setViewportSize({ width: 1440, height: 500 });
   // As a scrollbar that takes room does.
@@ -559,7 +559,7 @@ test('without a ledger, models, plans and snippets say so, and request nothing f
 });
 
 // What is measured over a million records is what is asked: all that a page asks is among it, whatever its moment and its names.
-test('the pages ask the ledger what is measured, and nothing else', async () => {
+test('the pages ask the ledger only questions whose speed is measured', async () => {
   const page = await open('/nothing');
   const shapeOf = (path: string) => {
     const { pathname, searchParams } = new URL(path, 'http://ledger');

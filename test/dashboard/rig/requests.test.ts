@@ -24,7 +24,7 @@ function listQuestions(page: Page): URLSearchParams[] {
   return asked;
 }
 
-test('a row opens its attempts in words, under an address of its own, and gives the focus back', async () => {
+test('a row opens its attempts in words, under a separate address, and gives the focus back', async () => {
   const page = await open('/requests');
   const row = rowsOf(page).nth(3);
   expect(await row.innerText()).toContain('after 1 failed attempt');
@@ -71,7 +71,7 @@ test('an id that is not of this namespace is reported in seconds, with a link to
   expect(addressOf(page).get('namespace')).toBe('*');
 });
 
-test('what is no request id is reported at once, and not looked for', async () => {
+test('an invalid request id is reported at once, and not looked up', async () => {
   const page = await open('/requests');
   let asked = 0;
   page.on('request', (request) => {

@@ -100,20 +100,20 @@ test('that its Pod cannot be hung on its account fails no test, and tells nothin
 });
 
 test.each([
-  ['a key that is none', { KEY: 'psk_wrong', PENSTOCK_MODEL: 'm' }, /model m answered 401/],
-  ['a model that is none', { KEY: testKey, PENSTOCK_MODEL: 'no' }, /model no answered 404/],
+  ['an invalid key', { KEY: 'psk_wrong', PENSTOCK_MODEL: 'm' }, /model m answered 401/],
+  ['an unknown model', { KEY: testKey, PENSTOCK_MODEL: 'no' }, /model no answered 404/],
   [
     'a stream that breaks off',
     { KEY: testKey, PENSTOCK_MODEL: 'm' },
     /the stream of model m (broke off|ended early)/,
   ],
   [
-    'a place that is none',
+    'an invalid address',
     { PENSTOCK_POD: 'penstock-test' },
     /PENSTOCK_POD must be <namespace>\/<name>, not penstock-test/,
   ],
-  ['nobody who listens', { PENSTOCK_BASE_URL: 'http://127.0.0.1:1/v1' }, /the test failed/],
-  ['metrics that nobody has', { PENSTOCK_METRICS_URL: 'http://127.0.0.1:1/metrics' }, /the test failed/],
+  ['no listener', { PENSTOCK_BASE_URL: 'http://127.0.0.1:1/v1' }, /the test failed/],
+  ['missing metrics', { PENSTOCK_METRICS_URL: 'http://127.0.0.1:1/metrics' }, /the test failed/],
 ] as const)('it fails on %s', async (what, env, words) => {
   if (what === 'a stream that breaks off') simulator.script('*', 'fault=cut-after:3');
   const { code, stderr } = await testRelease(env);

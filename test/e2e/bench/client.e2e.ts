@@ -194,7 +194,7 @@ describe('an invalid answer is counted as bad', () => {
     expect(result.good).toBeGreaterThan(0);
   });
 
-  test('a port where nobody listens ends the run early and says why', async () => {
+  test('a port without a listener ends the run early and says why', async () => {
     const server = await startScripted(() => undefined);
     await server.close();
     const result = await run(makeLoad({ port: server.port, seconds: 20 }));

@@ -68,7 +68,7 @@ test('why did this request fail?', async () => {
     .waitFor();
 });
 
-test('who is refused, and why?', async () => {
+test('which callers are refused, and why?', async () => {
   const { page } = visitor;
   const refused = page.getByRole('region', { name: 'Refused over time' });
   await refused.getByText('rate limit exceeded').first().waitFor();

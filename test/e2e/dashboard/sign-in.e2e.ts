@@ -66,7 +66,7 @@ test('during a session the link of a laptop is left for another browser, and is 
 
 test.each([
   ['has not noticed', false],
-  ['has noticed by itself', true],
+  ['has noticed without a reload', true],
 ])('after a restart the new link of a laptop signs in a tab that %s', async (_, hasNoticed) => {
   const page = await open('/nothing', { mode: 'local' });
   // As after a restart: what was sealed before is nobody's.
@@ -81,7 +81,7 @@ test.each([
   expect(new URL(page.url()).hash).toBe('');
 });
 
-test('a link of a laptop signs nobody in on a cluster: its sender would see what is entered there', async () => {
+test('a local mode link does not sign a user in on a cluster: its sender would see everything entered there', async () => {
   const sent: string[] = [];
   const page = await open('/keys/new', { isSignedOut: true });
   page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`));
@@ -144,7 +144,7 @@ test.each(['visibilitychange', 'focus'])(
 );
 
 test.each([
-  ['nobody has signed in', 401],
+  ['without a session', 401],
   ['that is not known', 503],
 ])('a tab that asks to sign in stays unchanged if %s', async (_, status) => {
   const page = await open('/nothing');

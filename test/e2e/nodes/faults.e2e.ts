@@ -46,7 +46,7 @@ test('each node is drained in turn: the disruption budget holds, no request fail
   }
 });
 
-test('a node is cut off for 60 s: after its detection no request fails and no stream is cut, and it recovers by itself', async () => {
+test('a node is cut off for 60 s: after its detection no request fails and no stream is cut, and it recovers without action', async () => {
   const [, node = ''] = cluster.nodeNames;
   await spread();
   const { cutOff, reconnect } = cluster.machine;

@@ -14,7 +14,7 @@ describePass({ open: openNodes, isOwn: ownNodes });
 
 // What only the owner of the nodes can do has no test elsewhere.
 if (ownNodes)
-  test('the rest of a killed run ends by itself or is removed by the next run', async () => {
+  test('leftovers of a killed run end or are removed by the next run', async () => {
     const run = await startProcess(join(import.meta.dirname, 'killed-run.ts'));
     const { runName, namespaces, seenAt } = killedRun.parse(JSON.parse(await run.line(/^\{/)));
     const left = () => tracesOf(runName, { namespaces: new Set(namespaces), seenAt });

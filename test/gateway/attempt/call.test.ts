@@ -169,7 +169,7 @@ describe('an attempt has the timeout of the last one', () => {
   const refused = { kind: 'transport', code: 'connect_refused' } as const;
   const tooLong = { kind: 'status', status: 400 } as const;
   test.each([
-    ['where nobody is left', [of('a', 'ta'), of('b', 'tb')], refused, [false, true]],
+    ['without another candidate', [of('a', 'ta'), of('b', 'tb')], refused, [false, true]],
     [
       'where only more of a dead endpoint is left',
       [of('a', 'ta'), of('b', 'tb'), of('a', 'ta2')],

@@ -19,7 +19,7 @@ test.each([
 });
 
 test.each([
-  ['an encoding nobody knows', 'pack200', text],
+  ['an unknown encoding', 'pack200', text],
   ['an encoding called as what every object has', 'constructor', text],
   ['an encoding called as the prototype of every object', '__proto__', text],
   ['what is not compressed at all', 'gzip', text],

@@ -101,14 +101,14 @@ describe.each<[DialectName, DialectName]>([
     ['only says that it searches', [searching]],
     ['only ends items', [found]],
     ['gives an image in pieces', [image]],
-  ])('after the first content it %s: the stream goes on, and nobody is billed for that', async (_, again) => {
+  ])('after the first content it %s: the stream goes on, and that is not billed', async (_, again) => {
     const end = await endOf(streamFrom(upstream, client), created + thought, again);
     expect(end).toMatchObject({ ...stillThere, outputEstimate: 1 });
   });
 
   test.each([
     ['repeats that the response is in progress', atWork],
-    ['sends what nobody knows', unknown],
+    ['sends unknown events', unknown],
     ['sends comments', ': ping\n\n'],
   ])('after the first content it %s: no progress', async (_, again) => {
     expect(await endOf(streamFrom(upstream, client), created + thought, [again])).toMatchObject({

@@ -219,7 +219,7 @@ describe.each([C, M] as const)('a responses client at %s', (upstream) => {
     expect(refusalOf(() => open(R, upstream, { tools })).message).toContain("'shell'");
   });
 
-  test('a shell that the provider runs is not a tool of the client', () => {
+  test('a shell of the provider is not a tool of the client', () => {
     const tools = [look[R], { type: 'shell', environment: { type: 'container_auto' } }];
     expect(open(R, upstream, { tools }).dropped).toEqual(['tools[1]']);
   });

@@ -117,7 +117,7 @@ describe('an empty turn', () => {
 });
 
 describe('calls and results', () => {
-  test('39: parallel results are one turn, in the order of the calls, before what the user says', () => {
+  test('39: parallel results are one turn, in the order of the calls, before the user’s text', () => {
     expect(
       turnsOf(assistant(call('a'), call('b')), user(text('and now?')), user(result('b')), user(result('a'))),
     ).toEqual([assistant(call('a'), call('b')), user(result('a'), result('b'), text('and now?'))]);
@@ -158,7 +158,7 @@ describe('calls and results', () => {
     ]);
   });
 
-  test('a further result of a call joins the first, and what was said between them stays', () => {
+  test('a further result of a call joins the first, and text between them stays', () => {
     const failed = { ...result('a', 'interrupted'), isError: true } as Part;
     const both = { ...result('a'), parts: [text('interrupted'), text('42')] } as Part;
     const turns = [assistant(call('a')), user(failed), user(text('go on')), user(result('a', '42'))];

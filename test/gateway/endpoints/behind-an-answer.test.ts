@@ -87,7 +87,7 @@ describe.each(Object.keys(firsts) as (keyof typeof firsts)[])(
     test.each([
       ['bytes that are no request', 'NONSENSE\r\n\r\n', 400, 'invalid_parameter'],
       ['headers that are too large', `${head}x-a: ${'x'.repeat(17_000)}\r\n\r\n`, 431, 'headers_too_large'],
-      ['chunks that are none', `${chunked}NONSENSE\r\n`, 400, 'invalid_parameter'],
+      ['invalid chunks', `${chunked}NONSENSE\r\n`, 400, 'invalid_parameter'],
       ['headers that stop', head, 408, 'request_timeout'],
       ['a body that stops', `${head}content-length: 100\r\n\r\n{`, 408, 'request_timeout'],
     ])('%s', async (_, behind, status, code) => {

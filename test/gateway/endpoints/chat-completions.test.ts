@@ -374,7 +374,7 @@ describe('parameters of the target', () => {
 
   const text = '{"model":"m","messages":[{"role":"user","content":"x"}]}';
 
-  test('are put behind what the caller sent', async () => {
+  test('come after the caller’s members', async () => {
     const sent = await withTarget({ parameters }, text);
     expect(sent.startsWith(text.slice(0, -1).replace('"m"', '"upstream-0"'))).toBe(true);
     expect(JSON.parse(sent)).toEqual({
@@ -384,7 +384,7 @@ describe('parameters of the target', () => {
     });
   });
 
-  test('yield to what the caller sent, whatever its value', async () => {
+  test('give way to the caller’s, whatever the value', async () => {
     const own = '"temperature":0,"service_tier":"","x_vendor":false,"max_completion_tokens":1';
     const sent = await withTarget({ parameters }, text.replace('}]}', `}],${own}}`));
     expect(sent).toBe(text.replace('"m"', '"upstream-0"').replace('}]}', `}],${own}}`));

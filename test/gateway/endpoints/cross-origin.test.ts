@@ -116,7 +116,7 @@ describe("a browser's preflight, without a key", () => {
     expect(given['access-control-allow-headers']).toBe(headers);
   });
 
-  test('is allowed if the browser sends no header of its own', async () => {
+  test('is allowed if the page adds no header', async () => {
     const { status, headers } = await askLeave(rig, dashboard, {
       headers: '',
       path: '/v1/models',
@@ -148,7 +148,7 @@ describe("a browser's preflight, without a key", () => {
 describe('a page may read the answer', () => {
   const page = { ...bearer, origin: dashboard };
 
-  test('with the request id and what is left of limits', async () => {
+  test('with the request id and the rest of the limits', async () => {
     const { status, headers } = await post(rig, chat, question, {
       origin: dashboard,
       authorization: `Bearer ${limitedKey}`,
@@ -183,7 +183,7 @@ describe('a page may read the answer', () => {
     });
   });
 
-  test('and never with credentials that the browser adds by itself', async () => {
+  test('and never with credentials that the browser adds automatically', async () => {
     for (const { headers } of [await get(rig, '/v1/models', page), await askLeave(rig, dashboard)])
       expect(headers).not.toHaveProperty('access-control-allow-credentials');
   });

@@ -42,7 +42,7 @@ async function announceIn(version: string, ...headers: readonly string[]): Promi
 
 test.each([
   ['without a key', [length], 401, 'invalid_api_key'],
-  ['with a key of nobody', ['authorization: Bearer psk_nobody', length], 401, 'invalid_api_key'],
+  ['with an unknown key', ['authorization: Bearer psk_nobody', length], 401, 'invalid_api_key'],
   ['of 33 MiB', [authorization, `content-length: ${33 * 1024 * 1024}`], 413, 'request_too_large'],
   ['of another kind', [authorization, length, 'content-type: text/plain'], 415, 'unsupported_media_type'],
 ])(

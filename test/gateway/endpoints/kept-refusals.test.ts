@@ -71,7 +71,7 @@ async function takeAll(journal: ReadableJournal): Promise<string> {
 
 const all = { from: '2020-01-01', to: '2100-01-01', limit: 1_000 };
 
-test('each refusal is in the ledger by key, model, status and code, and what was served is not', async () => {
+test('each refusal is in the ledger by key, model, status and code; served requests are not', async () => {
   const journal = openJournal();
   const rig = await start(journal);
   const statusOf = async (...call: [body: object | string, headers?: Record<string, string>]) =>

@@ -175,7 +175,7 @@ describe('models by caller', () => {
 
 describe('with and without a key', () => {
   test.each([
-    ['a key that nobody has', withKey(strangerKey)],
+    ['an unknown key', withKey(strangerKey)],
     ['a malformed key', withKey('psk_short')],
     ['another scheme', { authorization: 'Basic dXNlcjpwYXNz' }],
     ['an empty header', { authorization: '' }],
@@ -524,7 +524,7 @@ describe('the price', () => {
     expect((await onlyModel()).pricing).toBeNull();
   });
 
-  test('is the highest of those that are used, where the route denies what has none', async () => {
+  test('is the highest of the used targets if the route denies unpriced ones', async () => {
     const wish = [{ price: price({ input: 3_000_000 }) }, { price: null }];
     rig.offer(tableWith([{ id: 'team/a', model: 'a', unpriced: 'Deny', wish }]));
     expect((await onlyModel()).pricing).toEqual({ prompt: '0.000003', completion: '0' });

@@ -80,7 +80,7 @@ describe('404 with the cause', () => {
   );
 });
 
-describe('405 with what is allowed', () => {
+describe('405 with the allowed methods', () => {
   const routes = {
     '/v1/chat/completions': 'POST',
     '/v1/completions': 'POST',

@@ -127,7 +127,7 @@ describe('headers over 16 KiB', () => {
   });
 });
 
-describe('requests that Node refuses by itself, or accepts', () => {
+describe('requests that Node itself refuses, or accepts', () => {
   test('no host', async () => {
     const connection = await open();
     await connection.send('GET /v1/models HTTP/1.1\r\n\r\n');

@@ -157,7 +157,7 @@ function textIn(value: Record<string, unknown>, isStream: boolean): string {
 }
 
 describe('a content-encoding of a plain body', () => {
-  test.each(['', 'identity', 'none', 'utf-8', 'Identity, '])('%j is as none', async (encoding) => {
+  test.each(['', 'identity', 'none', 'utf-8', 'Identity, '])('%j counts as absent', async (encoding) => {
     answers(JSON.stringify(plain['openai-chat']), { ...json, 'content-encoding': encoding });
     expect(textOf(await ask('openai-chat', 'openai-chat'))).toBe('Hi');
     answers(hi, { ...events, 'content-encoding': encoding });
@@ -550,7 +550,7 @@ describe('a plain answer to a request for a stream', () => {
     }
   });
 
-  test.each([json, events])('an error that is labelled %j is what it says', async (headers) => {
+  test.each([json, events])('an error labelled %j is read as that error', async (headers) => {
     const error = { message: 'slow down', type: 'rate_limit_error' };
     for (const upstream of dialects) {
       const rig = await startRig(
@@ -707,7 +707,7 @@ describe('answers that real servers send', () => {
   const errorText = JSON.stringify({ code: 503, message: 'gone', type: 'server_error' });
   const bare = JSON.stringify({ error: { code: 503, message: 'gone', status: 'UNAVAILABLE' } }, null, 2);
   const errors: readonly [string, string][] = [
-    ['llama.cpp until 2025: a field of its own', `error: ${errorText}\n\n${done}`],
+    ['llama.cpp until 2025: an SSE field `error`', `error: ${errorText}\n\n${done}`],
     ['llama.cpp since', frame({ error: JSON.parse(errorText) }) + done],
     ['Google: a body after the events', `${bare}\n`],
     ['a proxy: a body on one line', `${JSON.stringify(JSON.parse(bare))}\n\n`],
@@ -736,7 +736,7 @@ describe('answers that real servers send', () => {
     }
   });
 
-  test.each(errors)('%s: before content it is what it says', async (_, error) => {
+  test.each(errors)('%s: before content it is read as that error', async (_, error) => {
     for (const client of dialects) {
       const rig = await startRig(
         tableOf([

@@ -294,7 +294,7 @@ describe('every stream', () => {
       expect(events.map(({ data }) => data).indexOf('[DONE]')).toBe(events.length - 1);
     });
 
-    test('an upstream that fails before its first word: a JSON error with its status, not a stream', async () => {
+    test('an upstream that fails before its first content: a JSON error with its status, not a stream', async () => {
       wall.script({ type: 'status', status: 400, error: { message: 'not like this' } });
       const answer = await post(rig(), path, body);
       expect(answer.status).toBe(400);

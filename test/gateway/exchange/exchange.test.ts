@@ -412,7 +412,7 @@ describe('errors of a poll', () => {
       404,
       /only .*exchange, .*journal, .*plan, .*catalog, .*connection-check are here/,
     ],
-    ['a journal wait that is none', { path: `${JOURNAL_PATH}?waitMs=x`, method: 'GET' }, 400, /waitMs: /],
+    ['an invalid journal wait', { path: `${JOURNAL_PATH}?waitMs=x`, method: 'GET' }, 400, /waitMs: /],
     ['an empty cursor', { path: `${JOURNAL_PATH}?after=`, method: 'GET' }, 400, /after: /],
   ])('%s', async (_, options, status, words) => {
     const rig = await startRig();

@@ -215,7 +215,7 @@ describe('addresses outside of the body', () => {
     expect(mayNameOutside()).toBe(true);
   });
 
-  test('values without an address are none, by the exact search too', () => {
+  test('values without an address do not count, by the exact search too', () => {
     const texts = [
       '{"model":"a","messages":[{"role":"user","content":"its url is a document, so"}]}',
       '{"a":"\\u1234\\n"}',

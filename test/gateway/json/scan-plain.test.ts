@@ -39,7 +39,7 @@ test.each([
   ['a name that is not ASCII', '{"modél":"a"}'],
   ['33 members', `{${Array.from({ length: 33 }, (_, at) => `"m${at}":1`).join(',')}}`],
   ['something behind it', '{"model":"a"}x'],
-])('what has %s is left to the scanner', (_, text) => {
+])('a text with %s is left to the scanner', (_, text) => {
   expect(scanned(text)).toBeUndefined();
 });
 

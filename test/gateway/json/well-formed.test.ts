@@ -34,7 +34,7 @@ function inPieces(
 }
 
 describe('a text', () => {
-  test('becomes what toWellFormed makes of the whole, however it is cut', () => {
+  test('equals toWellFormed of the whole, however it is cut', () => {
     fc.assert(
       fc.property(someText, fc.array(fc.nat(20)), (text, cuts) => {
         const [out, rest] = inPieces(text, cuts, mendText);
@@ -45,7 +45,7 @@ describe('a text', () => {
 });
 
 describe('JSON text', () => {
-  test('becomes what toWellFormed makes of its strings, however it is cut', () => {
+  test('equals toWellFormed of its strings, however it is cut', () => {
     fc.assert(
       fc.property(someJson, fc.array(fc.nat(200)), (json, cuts) => {
         const wanted = JSON.parse(json).map((text: string) => text.toWellFormed());

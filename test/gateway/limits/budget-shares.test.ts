@@ -240,7 +240,7 @@ describe('pods that share a budget', () => {
     );
   });
 
-  test('spend all of it, and release what was reserved and not spent', async () => {
+  test('spend all of it, and release unspent reservations', async () => {
     const rounds = Array.from({ length: 60 }, () => [
       ...[0, 1, 2, 3].map((of) => ({ type: 'reserve' as const, pod: of, amount: requestMax })),
       ...[0, 1, 2, 3].map((of) => ({ type: 'finish' as const, pod: of, share: 0.1 })),

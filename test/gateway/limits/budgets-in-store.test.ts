@@ -133,7 +133,7 @@ test('of fifty requests at once that may cost more than reserved, all that fit a
   expect(await ask('unknown.one', claimOf('unknown'))).toMatchObject({ budgets: [{ held: 120 }] });
 });
 
-test('a store that forgets learns again what the ledger knows, and what the asking gateways have spent since', async () => {
+test('a store that lost its data relearns the ledger’s sums and the asking gateways’ spend since then', async () => {
   await spend('f1', 'forgets', 90);
   await redis.flush();
   expect(await ask('f2', claimOf('forgets', { known: 100 }))).toMatchObject({ isGranted: false });
@@ -168,7 +168,7 @@ test('spend of several gateways during an outage of the store counts after each 
   });
 });
 
-test('what one gateway has read of the ledger holds for all, also after a refusal', async () => {
+test('a ledger sum that one gateway has read holds for all, also after a refusal', async () => {
   expect(await ask('n1', claimOf('newest', { amount: 1 }), 'c')).toMatchObject({ isGranted: true });
   expect(await ask('n2', claimOf('newest', { known: 95 }), 'a')).toMatchObject({ isGranted: false });
   const behind = claimOf('newest', { known: 10, own: { spent: 5, held: 0 } });

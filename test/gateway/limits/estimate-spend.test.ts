@@ -40,13 +40,9 @@ test.each([
 });
 
 test.each([
-  [
-    'the largest that a target gives an answer by itself',
-    [{ max_tokens: 64_000 }, { max_tokens: 9 }],
-    64_000,
-  ],
+  ['the largest default bound of a target', [{ max_tokens: 64_000 }, { max_tokens: 9 }], 64_000],
   ['by any of its names', [{ max_completion_tokens: 5_000 }, { max_output_tokens: 6_000 }], 6_000],
-  ['and of a target that says nothing what is taken otherwise', [{ max_tokens: 9 }, {}], 4_096],
+  ['and 4,096 tokens for a target without a default bound', [{ max_tokens: 9 }, {}], 4_096],
 ])('where the caller sets no bound, %s', (_, parameters, output) => {
   const targets = parameters.map((own) => ({ baseUrl: 'http://127.0.0.1:1/v1', parameters: own }));
   const [route] = buildTableView(tableOf(targets)).routes;
@@ -87,7 +83,7 @@ describe('unknown input', () => {
     expect(inputMost?.tokens).toBeLessThan(350_000);
   });
 
-  test('of other requests is none', () => {
+  test('is undefined for other requests', () => {
     expect(estimate({}, small).inputMost).toBeUndefined();
   });
 });

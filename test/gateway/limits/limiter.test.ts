@@ -60,7 +60,7 @@ describe('the share of a pod', () => {
     expect(limiterOf(pods).letIn({ maxConcurrentRequests })).toBe(share);
   });
 
-  test('admits what the whole limit allows, and then waits for its share', () => {
+  test('admits the whole limit at once, and then waits for its share', () => {
     const { reserve, clock } = limiterOf(4);
     const limits = { tokensPerMinute: 4_000 };
     expect(reserve(limits, 3_000).type).toBe('granted');

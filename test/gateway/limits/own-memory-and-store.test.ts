@@ -186,7 +186,7 @@ test('values written by the version before count unchanged', async () => {
   expect(readings[0]?.used[0]).toBeGreaterThan(5_000);
 });
 
-test('the store keeps what was used for twelve windows of the limit', async () => {
+test('the store keeps the use of a limit for twelve windows', async () => {
   await store.reserve({ claims: [perMinute('kept', 10)], amounts: one });
   const [key] = String(await redis.command('KEYS', '*kept:levels')).match(/\{\S*/) ?? [''];
   const keptMs = Number(await redis.command('PTTL', key));

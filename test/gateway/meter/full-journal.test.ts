@@ -136,7 +136,7 @@ describe('a process that shuts down', () => {
     expect(unacknowledged).toEqual([]);
   });
 
-  test('writes what its reader has not acknowledged in ten seconds to its log, and no more', async () => {
+  test('logs records that its reader has not acknowledged within ten seconds, and no more', async () => {
     const { journal, unacknowledged, write, clock } = open(1_000_000);
     await write(1, 10);
     const page = await journal.read(undefined);
@@ -151,7 +151,7 @@ describe('a process that shuts down', () => {
   });
 });
 
-test('writes what its disk refuses to its log', async () => {
+test('logs records that its disk refuses', async () => {
   const unacknowledged: number[] = [];
   const report = {
     failed() {},

@@ -294,7 +294,7 @@ describe('a reader', () => {
     expect((await readAll(journal)).attempts).toEqual([1, 2]);
   });
 
-  test('acknowledges what it has read: full files before its cursor are deleted, and only they', async () => {
+  test('acknowledges records that it has read: only full files before its cursor are deleted', async () => {
     const { journal } = open(3_000);
     await writeAll(journal, numbers(1, 41));
     const before = await segments();

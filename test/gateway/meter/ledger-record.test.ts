@@ -266,6 +266,6 @@ test('a model is written with its own id, and the requested alias beside it', ()
   expect(written({ model: 'm' })).not.toHaveProperty('requestedModel');
 });
 
-test('each attempt of a request has an id of its own', () => {
+test('each attempt of a request has a unique id', () => {
   expect([1, 2, 3].map((number) => written({ number }).id)).toEqual(['req_1.1', 'req_1.2', 'req_1.3']);
 });

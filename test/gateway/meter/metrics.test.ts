@@ -528,7 +528,7 @@ describe('the metrics of a gateway', () => {
   });
 
   // A label that a caller can fill would let one key with a loop take the memory of the pod, and of Prometheus.
-  test('gain no series by what callers send', async () => {
+  test('gain no series from texts of callers', async () => {
     const metrics = makeMetrics();
     const ours = async (): Promise<number> =>
       (await familiesOf(metrics))

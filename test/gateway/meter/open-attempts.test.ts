@@ -91,7 +91,7 @@ describe('an attempt in flight at a crash', () => {
     expect(reported(await recordsOf(live()))).toEqual(['1 interrupted 5']);
   });
 
-  test('has what was seen of it up to some seconds before', async () => {
+  test('is recorded as it was some seconds before the crash', async () => {
     const { journal, attempts, clock } = live();
     let output = 1;
     attempts.begin('req_1.1', () => cutOff(1, output));

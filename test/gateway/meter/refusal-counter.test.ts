@@ -117,7 +117,7 @@ test('fifty unknown models are named in a window, cut to a length; those of an u
   expect(second?.counts[0]?.model).toBe(`[31m${'é'.repeat(96)}`);
 });
 
-test('an unknown path is counted for a key, and for nobody else', () => {
+test('an unknown path is counted only for a valid key', () => {
   const { counter, sums } = open();
   for (const code of ['not_found', 'method_not_allowed'] as const) {
     const wrong = new GatewayError(code, 'No.');

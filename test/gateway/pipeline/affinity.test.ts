@@ -96,7 +96,7 @@ describe('PromptPrefix: every turn of a conversation', () => {
   ];
 
   test.each<[string, unknown, unknown]>([
-    ['in a block of its own', rules('0'), rules('a7f31')],
+    ['in a separate block', rules('0'), rules('a7f31')],
     [
       'in a block that says more',
       rules('0', { cache_control: null }),
@@ -112,7 +112,7 @@ describe('PromptPrefix: every turn of a conversation', () => {
       'x-anthropic-billing-header: cch=0;\nbe brief',
       'x-anthropic-billing-header: cch=a7f31;\nbe brief',
     ],
-  ])('what a client says about itself, %s, does not count', (_name, one, other) => {
+  ])('text of a client about itself, %s, does not count', (_name, one, other) => {
     const of = (system: unknown) =>
       textOf({ system, messages: [user('hi')] }, { dialect: 'anthropic-messages' });
     expect(of(one)).toBe(of(other));

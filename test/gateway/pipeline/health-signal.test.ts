@@ -80,7 +80,7 @@ test.each<[string, HealthSignal, HealthSignal]>([
     { type: 'misconfigured', cause: 'status_404' },
   ],
   [
-    '404 of an address at which nobody serves',
+    '404 of an address without the API',
     signalOf(status(404, { message: 'Not Found' })),
     { type: 'target-failure', cause: 'status_404' },
   ],

@@ -25,7 +25,7 @@ describe('the text in events', () => {
   });
 
   test.each([
-    ['said once more at the end of its part', { type: 'response.output_text.done', text: 'one' }],
+    ['repeated at the end of its part', { type: 'response.output_text.done', text: 'one' }],
     ['of the request', { type: 'response.created', response: { instructions: 'one', content: 'one' } }],
     ['of a signature', { type: 'content_block_delta', delta: { type: 'signature_delta', signature: 'one' } }],
     ['of the counts', { choices: [], usage: { content: 'one' } }],

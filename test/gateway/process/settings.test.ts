@@ -51,11 +51,11 @@ test.each([
     /PENSTOCK_TABLE_SECRET needs KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT/,
   ],
   ['no journal', { PENSTOCK_JOURNAL_DIR: undefined }, /PENSTOCK_JOURNAL_DIR/],
-  ['a port that is none', { PENSTOCK_PORT: 'http' }, /PENSTOCK_PORT/],
+  ['an invalid port', { PENSTOCK_PORT: 'http' }, /PENSTOCK_PORT/],
   ['a port beyond the last', { PENSTOCK_METRICS_PORT: '70000' }, /PENSTOCK_METRICS_PORT.*65535/],
   ['a time below zero', { PENSTOCK_DRAIN_GRACE_MS: '-1' }, /PENSTOCK_DRAIN_GRACE_MS/],
   [
-    'a store of limits that is none',
+    'an invalid address of the limit store',
     { PENSTOCK_LIMITS_STORE_URL: 'http://valkey:6379' },
     /PENSTOCK_LIMITS_STORE_URL: must be redis:\/\//,
   ],
@@ -64,7 +64,7 @@ test.each([
     { PENSTOCK_LIMITS_STORE_URL: 'redis://:secret@valkey:6379' },
     /PENSTOCK_LIMITS_STORE_URL: must hold no password; set PENSTOCK_LIMITS_STORE_PASSWORD/,
   ],
-  ['a way out that is none', { PENSTOCK_LIMITS_ON_STORE_ERROR: 'Allow' }, /PENSTOCK_LIMITS_ON_STORE_ERROR/],
+  ['an unknown fallback', { PENSTOCK_LIMITS_ON_STORE_ERROR: 'Allow' }, /PENSTOCK_LIMITS_ON_STORE_ERROR/],
   [
     'an origin of pages with a path',
     { PENSTOCK_ALLOWED_ORIGINS: 'https://a.example, https://penstock.example.com/' },

@@ -154,7 +154,7 @@ test('a table in Secrets is served; the exchange reports the table and the journ
   expect(gateway.process.stdout()).not.toMatch(/sk-upstream|eeeeeeee/);
 });
 
-test('records that nobody has acknowledged are in the log after the end of the gateway', async () => {
+test('unacknowledged records are in the log after the end of the gateway', async () => {
   await place.put(publishNumber(8));
   const gateway = await launch();
   await gateway.process.line(/"routing table in use","generation":8/);
@@ -163,7 +163,7 @@ test('records that nobody has acknowledged are in the log after the end of the g
   expect(gateway.process.stdout()).toMatch(/"a ledger record was not acknowledged","record":\{"id":"req_/);
 });
 
-test('a ledger that has not asked yet is waited for, and acknowledges what would otherwise be logged', async () => {
+test('the drain waits for a ledger that has not asked yet, so that records are acknowledged instead of logged', async () => {
   await place.put(publishNumber(9));
   const gateway = await launch({ PENSTOCK_LEDGER_ADDRESS: 'http://127.0.0.1:1' });
   await gateway.process.line(/"routing table in use","generation":9/);

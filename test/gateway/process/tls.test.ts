@@ -119,7 +119,7 @@ test('an unusable certificate is logged once, and the earlier one stays in use',
   (await opened(first.cert)).destroy();
 });
 
-test('a folder without a certificate ends the start, with a message that says what belongs there', async () => {
+test('a folder without a certificate ends the start, with a message that names the missing files', async () => {
   await rm(join(folder, 'tls.key'));
   expect(() => readCertificate(folder)).toThrow(/ENOENT.*Put a Secret of type kubernetes.io\/tls there/);
 });

@@ -95,7 +95,7 @@ describe('an attempt that began before it opened', () => {
 });
 
 describe('a half-open circuit', () => {
-  test('is forgotten if nobody has tried it for ten minutes', () => {
+  test('is forgotten after ten minutes without a trial', () => {
     expect([604_999, 605_000].map((nowMs) => isForgettable(open, nowMs))).toEqual([false, true]);
     const tried = onTried(open, 65_000);
     expect([664_999, 665_000].map((nowMs) => isForgettable(tried, nowMs))).toEqual([false, true]);

@@ -389,7 +389,7 @@ describe('a key in cooldown', () => {
       expect([health.isUsable(keyA, 9_001), health.isUsable(otherModel, 9_001)]).toEqual([false, true]);
       expect(
         health.coolsForMs(keyA, 9_001, false),
-        'only who has waited for it waits for that',
+        'only a request that waited for it waits for that',
       ).toBeUndefined();
       expect(health.coolsForMs(keyA, 9_001, true)).toBe(200);
     });

@@ -184,7 +184,7 @@ describe('order by the health in this pod', () => {
     }
   });
 
-  test('of its own conversations among peers, its share returns', () => {
+  test('of a provider’s own conversations among peers, its share returns', () => {
     const peers = [{ priority: 0 }, { priority: 0 }];
     const own = Array.from({ length: 2_000 }, (_, n) => `conversation ${n}`).filter(
       (text) => orderUnder(peers, {}, () => 0.5, text)[0] === 't0',

@@ -39,7 +39,7 @@ describe('a caller that holds answers', () => {
   });
 });
 
-test('a single answer always has room, but not a hundred for one request', () => {
+test('a single answer always has room, but not a hundred answers for one request', () => {
   const alone = new AnswerRoom(mebibyte).open('team/a');
   expect(alone.change(32 * mebibyte)).toBe(true);
   const several = new AnswerRoom(roomBytes).open('team/a');

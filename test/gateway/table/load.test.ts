@@ -52,11 +52,11 @@ test.each([
     'routes.1234.targets',
   ],
   ['outside the lists', { settings: {} }, 'settings.servicePrefix'],
-  ['of a list that is none', { keys: {} }, 'table field keys'],
+  ['of an invalid list', { keys: {} }, 'table field keys'],
   ['of a list that is missing', { credentials: undefined }, 'table field credentials'],
   ['of a reference', { providers: [] }, 'uses the provider platform/p0, which is not in the table'],
   ['of an age to come', { minReader: 5, keys: 7 }, 'needs a reader of format 5'],
-])('a fault %s is reported as of the whole table', async (_, differing, words) => {
+])('a fault %s is reported with its place in the whole table', async (_, differing, words) => {
   await expect(loadTable(JSON.stringify({ ...table, ...differing }))).rejects.toThrow(words);
 });
 

@@ -42,7 +42,7 @@ describe('the routes that a namespace reaches', () => {
   const listed = route('beta/m', { sharedWith: ['team'] });
   test.each([
     ['its own', [own], 'team', 'team/m'],
-    ['nobody else’s', [own], 'other', undefined],
+    ['not those of other namespaces', [own], 'other', undefined],
     ['its own before a shared one', [all, own], 'team', 'team/m'],
     ['its own before one that is shared with it by name', [some, own], 'team', 'team/m'],
     ['one that is shared with all', [all], 'anyone', 'platform/m'],
@@ -177,7 +177,7 @@ describe('a table with contradictions is refused, and both sides are named', () 
       ['evil.test'],
     ],
     [
-      'a base URL that is none',
+      'an invalid base URL',
       withProvider({ baseUrl: 'api.upstream.test' }),
       ['provider platform/p0', "'api.upstream.test'"],
     ],
@@ -244,7 +244,7 @@ describe('the connection settings of a provider', () => {
   });
   const viewOf = (table: RoutingTable) => buildTableView(table).providers.get('platform/p0');
 
-  test('are revealed to the connecting code, and shown to nobody else', () => {
+  test('are revealed only to the connecting code', () => {
     const provider = viewOf(withConnection());
     expect(provider && revealConnection(provider)).toEqual({
       tls: { cert: 'PEM', key: 'KEY' },

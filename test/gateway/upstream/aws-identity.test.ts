@@ -267,7 +267,7 @@ describe('credentials of AWS', () => {
   });
 
   test.each(['ended', 'unknown'])(
-    'that Bedrock refuses as %s are renewed once, and the request is sent once more',
+    'that Bedrock refuses as %s are renewed once, and the request is sent again',
     async (how) => {
       await project(tokens.project(60_000));
       const rig = await rigOf(irsa(), own());
@@ -342,7 +342,7 @@ describe('credentials of AWS', () => {
     expect(said).not.toContain('projected-number');
   });
 
-  test('that are refused have a message that fits into a report and says what to do, in every case', () => {
+  test('that are refused have a short message with a remedy, in every case', () => {
     const url = new URL(`https://${'sts.'.repeat(20)}us-gov-west-1.amazonaws.com/`);
     for (const rows of [tokenRefusals, roleRefusals])
       for (const { code, words } of rows)
@@ -487,7 +487,7 @@ describe('session tags', () => {
     );
   });
 
-  test('take the secrets of the caller’s session out of what Bedrock says', async () => {
+  test('take the secrets of the caller’s session out of Bedrock’s messages', async () => {
     const rig = await rigFor('ApiKey', { region: 'eu-west-1' });
     const seen = await askAs(rig, 'team-b/app');
     expect([seen.status, tagsSeen()]).toEqual([502, ['team-b app']]);

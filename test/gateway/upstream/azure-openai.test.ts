@@ -108,7 +108,7 @@ describe('a deployment is served', () => {
     },
   );
 
-  test('behind an API gateway with a header and a path of its own', async () => {
+  test('behind an API gateway with another header and path', async () => {
     const wall = await startWall();
     const { providerEntry, ...rest } = target();
     const front: RigTarget = {
@@ -151,7 +151,7 @@ test('cloud 15: chunks about filters are neither an answer nor its end', async (
 
 describe('a request that a filter of Azure blocks', () => {
   test.each(['chat', 'responses', 'messages', 'completions'] as const)(
-    'cloud 16: of a prompt is refused once, and counts against nobody, for %s',
+    'cloud 16: of a prompt is refused once, and does not count against the upstream, for %s',
     async (endpoint) => {
       const twice = [0, 1].map(() => ({ ...target(), upstreamModel: 'blocked' }));
       const breaker = {

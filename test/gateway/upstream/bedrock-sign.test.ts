@@ -68,7 +68,7 @@ test.each([
   ]);
 });
 
-test('cloud 6: each day and each request has a signature of its own', () => {
+test('cloud 6: each day and each request has a different signature', () => {
   const sign = signerFor(credentials, { region: 'us-east-1', service: 'bedrock' });
   const request = { method: 'POST', host: runtime, path: '/a', query: '', headers: [] } as const;
   const made = [0, 1_000, 86_400_000].map((later) =>

@@ -361,7 +361,7 @@ describe('a request that a guardrail of Bedrock blocks', () => {
   };
 
   test.each([false, true])(
-    'is the refusal of the dialect, and counts against nobody, as a stream: %s',
+    'is the refusal of the dialect, and does not count against the upstream, as a stream: %s',
     async (isStream) => {
       const filtered = target('us.anthropic.claude-filtered-4-5', converse);
       for (const endpoint of ['chat', 'responses', 'messages'] as const) {

@@ -80,7 +80,7 @@ function targetAt([cloud, upstreamModel, dialect]: (typeof places)[keyof typeof 
 
 describe.each(Object.entries(places))('%s', (_, place) => {
   test.each([false, true])(
-    'cloud 16: a blocked prompt is refused once, and counts against nobody, as a stream: %s',
+    'cloud 16: a blocked prompt is refused once, and does not count against the upstream, as a stream: %s',
     async (isStream) => {
       const target = targetAt(place);
       const rig = await startRig(

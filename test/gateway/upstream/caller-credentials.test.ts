@@ -42,7 +42,7 @@ async function signedInAs(id: string): Promise<string | undefined> {
   return (session.lease ?? (await session.renew())).headers[1];
 }
 
-test('a caller is signed in with a session of its own, one without a name with that of the Provider', async () => {
+test('each caller has its own session; a caller without a name uses the Provider’s', async () => {
   await own.renew();
   const seen = await Promise.all(['a/one', 'b/one', 'home/one'].map(signedInAs));
   expect(seen).toEqual(['a/one', 'b/one', 'own']);

@@ -298,7 +298,7 @@ describe('Azure bills', () => {
     ['a read of the cache in a data zone', zone, usage(1_000, 10, 800), 495_000_000],
     ['reasoning as output', gpt, usage(1_000, 200, 0, 150), 3_250_000_000],
     [
-      'reasoning at a price of its own',
+      'reasoning at a separate price',
       { ...gpt, reasoning: 20_000_000 },
       usage(1_000, 200, 0, 150),
       4_750_000_000,

@@ -220,7 +220,7 @@ describe('a blocked answer', () => {
   };
 
   test.each(endpoints.flatMap((endpoint) => [false, true].map((isStream) => [endpoint, isStream] as const)))(
-    'is a refusal of the dialect for %s, as a stream: %s, and counts against nobody',
+    'is a refusal of the dialect for %s, as a stream: %s, and does not count against the upstream',
     async (endpoint, isStream) => {
       for (const chunk of [blockedPrompt, blockedAnswer]) {
         gemini.next = { status: 200, chunks: [chunk] };

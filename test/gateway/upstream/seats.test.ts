@@ -337,7 +337,7 @@ describe('a framing other than server-sent events', () => {
 
   test.each([
     ['is cut in the middle of a frame', frames.subarray(0, 60)],
-    ['has a length that nobody sends', Buffer.from([0x7f, 0xff, 0xff, 0xff, 1])],
+    ['has an absurd length', Buffer.from([0x7f, 0xff, 0xff, 0xff, 1])],
   ])('fails the attempt if it %s', async (_what, bytes) => {
     await using scene = await open(answerFrames(bytes), seats, {}, ({ baseUrl }) => [
       { baseUrl: baseUrl.replace('/base', '/other'), providerEntry: { type: cloudType } },

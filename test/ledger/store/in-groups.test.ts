@@ -22,7 +22,7 @@ test('writes that arrive during one go into the next write together', async () =
   expect(groups.at(-1)).toEqual(['d']);
 });
 
-test('of several that fail together, each is retried by itself', async () => {
+test('after a group fails, each item is retried separately', async () => {
   const { groups, take } = startStore();
   const results = await Promise.allSettled(['a', 'b', 'bad', 'c'].map(take));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);

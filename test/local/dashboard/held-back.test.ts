@@ -32,7 +32,7 @@ describe('a change that would block all later changes', () => {
       /^Provider team-a\/my-ollama: spec\.baseURL http:\/\/127\.0\.0\.1/,
     ],
     [
-      'a route to nobody',
+      'a route to a missing Provider',
       'POST',
       routes,
       {

@@ -126,7 +126,7 @@ describe('without built pages', () => {
   const said = ({ printed }: LocalRig): string =>
     /^ {2}dashboard {2}(.*)$/m.exec(printed.join('\n'))?.[1] ?? '';
 
-  test('there is none, and one line says so', async () => {
+  test('there is no dashboard, and one line says so', async () => {
     const bare = await startLocalRig();
     try {
       expect(bare.local.dashboard).toBeUndefined();

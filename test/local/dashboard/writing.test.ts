@@ -125,7 +125,7 @@ test('a provider that its namespace may not reach is refused, and the message na
 describe('a new key', () => {
   const key = `psk_${'a'.repeat(43)}0000`;
 
-  test('gets a file of its own, reaches watchers, and is used at once', async () => {
+  test('gets its own file, reaches watchers, and is used at once', async () => {
     const gone = new AbortController();
     const events = person.watch('?kind=apikeys&namespace=default', gone.signal)[Symbol.asyncIterator]();
     expect((await events.next()).value?.event).toBe('reset');

@@ -262,7 +262,7 @@ describe('a route', () => {
     expect(route?.targets.map(({ contextLength }) => contextLength)).toEqual([128_000, undefined]);
   });
 
-  test('with a price of its own, or of the target, keeps it', () => {
+  test('with its own price, or the target’s, keeps it', () => {
     const own = { currency: 'USD', inputPerMillion: '1', outputPerMillion: '1' };
     const listed = target({ upstreamModel: 'gpt-4o' });
     expect(priceOf([{ ...listed, pricing: own }])).toMatchObject({ source: 'target', input: 1_000_000 });
@@ -277,7 +277,7 @@ describe('a route', () => {
       'type OpenAICompatible',
     ],
     [
-      'on somebody’s own machine',
+      'on a tenant’s own machine',
       { type: 'Ollama', baseURL: 'https://api.openai.com', apis: ['ChatCompletions'] },
       'type Ollama',
     ],

@@ -122,7 +122,7 @@ describe('Bedrock', () => {
       'knows no model "xai.grok-4.7" of aws in us-east-1',
     ],
     [
-      'a variant with a context of its own',
+      'a variant with another context length',
       bedrock('us-east-1'),
       'amazon.nova-pro-v1:0:300k',
       'knows no model',

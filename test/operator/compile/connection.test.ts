@@ -253,7 +253,7 @@ describe('the client certificate', () => {
       /does not match the key/,
     ],
     [
-      'with a key that is none',
+      'with an invalid key',
       { data: { 'tls.crt': client.cert, 'tls.key': 'no-key-at-all' } },
       'InvalidCertificate',
       /the key under tls.key cannot be read/,

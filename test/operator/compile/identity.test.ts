@@ -147,7 +147,7 @@ describe('a tenant namespace', () => {
       'alone. Set spec.auth.aws.roleARN',
     ],
     [
-      'would send tokens to a server of its own',
+      'would send tokens to its own server',
       ofTeam('Azure', {}, { baseURL: 'https://acme.openai.azure.com.evil.example' }),
       rights([{ type: 'Azure' }]),
       'acme.openai.azure.com.evil.example is not an address of Azure, and a tenant may send the identity of the gateway to Azure alone',
@@ -159,7 +159,7 @@ describe('a tenant namespace', () => {
       'is not an address of AWS',
     ],
     [
-      'lets a proxy of its own read them',
+      'lets its own proxy read them',
       ofTeam('Azure', {}, { proxy: { url: 'http://proxy.example:3128' }, tls: { insecureSkipVerify: true } }),
       rights([{ type: 'Azure' }]),
       'proxy.example:3128 is not an address of Azure',

@@ -238,7 +238,7 @@ describe('the owner of the Secret', () => {
 
   test.each([
     ['this ApiKey', [owner('u-1')], 'SecretCreated'],
-    ['nobody, as with retain', [], 'SecretCreated'],
+    ['no owner, as with retain', [], 'SecretCreated'],
     // Its key must not come back to life with the namesake.
     ['an ApiKey of that name which was deleted', [owner('u-0')], 'SecretPending'],
     ['something else that controls it', [owner('v', 'Vault')], 'SecretTaken'],
@@ -385,21 +385,18 @@ describe('two ApiKeys with one key', () => {
     test.each([
       ['deleted', []],
       ['disabled', [youngWith({ disabled: true })]],
-    ])(
-      'if the younger one is %s, the key works for nobody, and returns for its namespace alone',
-      (_, rest) => {
-        const run = startTerm();
-        run(before);
-        run(asking);
-        const after = run(snapshot({ apiKeys: [oldWith(A), ...rest] }));
-        expect(served(after)).toEqual([]);
-        expect(condition(after, 'ApiKey', 'team-a/old', 'Accepted')).toMatchObject({
-          reason: 'DigestConflict',
-          message: expect.stringMatching(/this namespace cannot use/),
-        });
-        expect(served(run(asking))).toEqual([youngServes]);
-      },
-    );
+    ])('if the younger one is %s, the key stops working, and returns only for its namespace', (_, rest) => {
+      const run = startTerm();
+      run(before);
+      run(asking);
+      const after = run(snapshot({ apiKeys: [oldWith(A), ...rest] }));
+      expect(served(after)).toEqual([]);
+      expect(condition(after, 'ApiKey', 'team-a/old', 'Accepted')).toMatchObject({
+        reason: 'DigestConflict',
+        message: expect.stringMatching(/this namespace cannot use/),
+      });
+      expect(served(run(asking))).toEqual([youngServes]);
+    });
 
     test('if the younger one is renamed, the key works under the new name, whichever is applied first', () => {
       const renamed = apiKey({}, { name: 'renamed', namespace: 'team-b', creationTimestamp: at(0) });

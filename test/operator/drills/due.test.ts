@@ -17,7 +17,12 @@ const cases: readonly (readonly [string, Drill, LastRun | undefined, number])[] 
   ['one that missed many times is due once', nightly, { atMs: at('02T03:00') }, at('03T03:00')],
   ['another value of the annotation is due at once', wished, { atMs: at('22T03:00'), trigger: 'a' }, NOW],
   ['the first value too', wished, { atMs: at('22T03:00') }, NOW],
-  ['the value of the last run is none', wished, { atMs: at('22T03:00'), trigger: 'b' }, at('23T03:00')],
+  [
+    'the value of the last run is not repeated',
+    wished,
+    { atMs: at('22T03:00'), trigger: 'b' },
+    at('23T03:00'),
+  ],
   ['nor is one that was taken off', nightly, { atMs: at('22T03:00'), trigger: 'b' }, at('23T03:00')],
   ['a run in the future is no run yet', nightly, { atMs: at('29T03:00') }, at('23T03:00')],
 ];

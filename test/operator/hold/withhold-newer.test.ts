@@ -44,7 +44,7 @@ describe('the new form is published:', () => {
   test.each<[string, TableContent | undefined, Reader[]]>([
     ['all gateways read it', content(plain), reads(2, 2)],
     ['there is no gateway', undefined, []],
-    ['it is in use, and nobody was heard yet', content(newer), reads(undefined, undefined)],
+    ['it is in use, and no gateway has answered yet', content(newer), reads(undefined, undefined)],
   ])('%s', (_, last, readers) => {
     expect(withhold(last, content(newer), readers)).toEqual({ content: content(newer), waits: new Map() });
   });

@@ -62,7 +62,7 @@ test.each(['9', 'yesterday'])('a pin to %s, which is not kept, holds the table i
   expect(pins.at(-1)).toMatchObject({ type: 'impossible', wanted });
 });
 
-test('while a gateway reads older tables only, the newer form alone waits, and is published by itself later', async () => {
+test('while a gateway reads only older tables, only the newer form waits, and is published automatically later', async () => {
   const { state, tables, change, run } = startLeader(FIRST);
   state.readers = [
     { name: 'a', maxFormat: 2 },

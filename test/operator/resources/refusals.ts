@@ -89,8 +89,8 @@ export const PROVIDER_REFUSALS: readonly Refusal[] = [
       'four decimal numbers',
     ],
   ),
-  ['an IPv6 address is none', baseURL('https://[1:2]/v1'), 'spec.baseURL', 'absolute'],
-  ['an escape is none', baseURL('https://a.example/%zz'), 'spec.baseURL', 'absolute'],
+  ['an invalid IPv6 address', baseURL('https://[1:2]/v1'), 'spec.baseURL', 'absolute'],
+  ['an invalid escape', baseURL('https://a.example/%zz'), 'spec.baseURL', 'absolute'],
   ['the scheme is in upper case', baseURL('HTTPS://a.example/v1'), 'spec.baseURL', 'absolute'],
   ['no dialect is left', provider({ apis: [] }), 'spec.apis', 'at least 1 entries'],
   ['a dialect is twice', provider({ apis: ['ChatCompletions', 'ChatCompletions'] }), 'spec.apis[1]', 'twice'],
@@ -141,7 +141,7 @@ export const PROVIDER_REFUSALS: readonly Refusal[] = [
     'gcp is for type GCP',
   ],
   [
-    'a role is none',
+    'an invalid role',
     bedrock({ type: 'AWS', aws: { roleARN: 'models' } }),
     'spec.auth.aws.roleARN',
     'ARN of a role',
@@ -187,13 +187,13 @@ export const PROVIDER_REFUSALS: readonly Refusal[] = [
     'id of an Entra tenant',
   ],
   [
-    'a client id is none',
+    'an invalid client id',
     azure({ type: 'Azure', azure: { clientID: 'me' } }),
     'spec.auth.azure.clientID',
     'client id',
   ],
   [
-    'a scope is none',
+    'an invalid scope',
     azure({ type: 'Azure', azure: { scope: 'https://ai.azure.com' } }),
     'spec.auth.azure.scope',
     'must be a scope',
@@ -224,7 +224,7 @@ export const PROVIDER_REFUSALS: readonly Refusal[] = [
     'reserved',
   ],
   [
-    'a header name is none',
+    'an invalid header name',
     provider({ headers: [{ name: 'X A', value: 'x' }] }),
     'spec.headers[0].name',
     'header name',
@@ -502,7 +502,7 @@ export const MODEL_ROUTE_REFUSALS: readonly Refusal[] = [
   ['the first pause is the longest', failover({ backoff: { base: '3s' } }), 'spec.failover.backoff', 'max'],
   ['a drill has no schedule', route({ drill: {} }), 'spec.drill.schedule', 'is required'],
   [
-    'a schedule is none',
+    'an invalid schedule',
     route({ drill: { schedule: 'every day' } }),
     'spec.drill.schedule',
     'five cron fields',
@@ -583,7 +583,7 @@ export const API_KEY_REFUSALS: readonly Refusal[] = [
     'spec.budgets[0].limit',
     'decimal string',
   ],
-  ['an e-mail address is none', apiKey({ owner: { email: 'jo' } }), 'spec.owner.email', 'e-mail'],
+  ['an invalid e-mail address', apiKey({ owner: { email: 'jo' } }), 'spec.owner.email', 'e-mail'],
   [
     'an attribute is too long',
     apiKey({ attributes: { a: 'x'.repeat(257) } }),
@@ -644,7 +644,7 @@ export const TENANT_POLICY_REFUSALS: readonly Refusal[] = [
     'must have names or a selector',
   ],
   [
-    'a range is none',
+    'an invalid range',
     tenantPolicy({ egress: { allow: ['10.0.0.0'] } }),
     'spec.egress.allow[0]',
     'address range',
@@ -679,7 +679,7 @@ export const TENANT_POLICY_REFUSALS: readonly Refusal[] = [
     'spec.cloudIdentities[0].roles[0]',
     'at its end',
   ],
-  ['a role is none', tenantPolicy({ role: 'Tenant' }), 'spec.role', 'Platform'],
+  ['an invalid role', tenantPolicy({ role: 'Tenant' }), 'spec.role', 'Platform'],
   [
     'a budget has no number',
     tenantPolicy({ budgets: [{ period: 'Day', limit: 'x' }] }),

@@ -133,7 +133,7 @@ describe('an upstream', () => {
     ['that the only pod that used it finds working', [working, reports()], 'Healthy', 1, 1],
     ['that one of two finds failing', [working, open], 'PartiallyHealthy', 1, 2],
     ['that all find failing', [open, open], 'Unhealthy', 0, 2],
-    ['that nobody used', [reports(), reports()], 'NoTraffic', 0, 0],
+    ['without traffic', [reports(), reports()], 'NoTraffic', 0, 0],
     ['of which a pod spoke that is silent now', [{ ...open, ...silent }, working], 'Healthy', 1, 1],
     [
       'that refuses every key',
@@ -228,7 +228,7 @@ describe('a key', () => {
       [reports(key('main', 'out-of-money')), reports(key('main', 'rate-limited'))],
       'Exhausted',
     ],
-    ['of which nobody speaks', [reports(key('spare', 'rejected'))], undefined],
+    ['that no pod reports', [reports(key('spare', 'rejected'))], undefined],
   ])('%s', (_, answers, state) => {
     expect(healthOf(...answers)?.keys.get('main')?.state).toBe(state);
   });

@@ -194,7 +194,7 @@ describe('Programmed', () => {
       'no gateway pod is ready; check the pods of the gateway Deployment',
     ],
     [
-      'all run it, as far as is known, but nobody tells of pods that are new',
+      'all known pods run it, but the watch of pods is broken',
       { pods: podsState(...heard([runs(7), runs(7)]), 0, false) },
       'the operator cannot watch the gateway pods, so their readiness is unknown; check its rights and its log',
     ],
@@ -222,7 +222,7 @@ describe('Programmed', () => {
     expect(status.programmed).toMatchObject({ tableGeneration: 7, runningPods: 1, readyPods: 5 });
   });
 
-  test('pending is written at 5 s, once more at 30 s, and then at most every 30 s', () => {
+  test('pending is written at 5 s, again at 30 s, and then at most every 30 s', () => {
     const verdict = keyVerdict();
     const facts = { pods: lagging(), waitingSinceMs: NOW_MS };
     const first = withStatus(KEY, written(look(KEY, verdict, { ...facts, nowMs: at(5) })));

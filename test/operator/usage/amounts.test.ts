@@ -20,7 +20,7 @@ test.each([
   expect(dollarsOf(picodollars)).toBe(dollars);
 });
 
-test('an amount is read as it was written, to the millionth, and an invalid one is none', () => {
+test('an amount is read exactly, to the millionth, and an invalid amount is undefined', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 10n ** 30n }), (picodollars) => {
       expect(microdollarsOf(dollarsOf(picodollars))).toBe(picodollars / 1_000_000n);

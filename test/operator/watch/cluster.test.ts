@@ -109,7 +109,7 @@ async function seenUpToNow(watched: Watched): Promise<void> {
   await watched.until(() => keyOf(watched, name) !== undefined);
 }
 
-test('the operator uses the TenantPolicies of its own values and of people, not those of another release', async () => {
+test('the operator uses the TenantPolicies of its own values and of users, not those of another release', async () => {
   const path = '/apis/penstock.dev/v1alpha1/tenantpolicies';
   const labelsOf = (instance: string) => ({
     'app.kubernetes.io/name': 'penstock',

@@ -8,7 +8,7 @@ import { targetNames } from '../../../tools/bench/targets/target.ts';
 const loads = scenarios.filter((scenario) => scenario.kind === 'load');
 
 describe('the order of a run', () => {
-  test('nobody always comes first', () => {
+  test('no target always comes first', () => {
     expect([0, 1, 2, 3].map((round) => rotate(['a', 'b', 'c'], round).join(''))).toEqual([
       'abc',
       'bca',

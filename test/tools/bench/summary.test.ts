@@ -48,7 +48,7 @@ describe('a summary', () => {
     expect(summary.scenarios[0]?.notes.join()).not.toContain('limits gateway');
   });
 
-  test('says so when somebody else used the proxy’s core, or threads took their CPU with them', () => {
+  test('says when another process used the proxy’s core, or threads took their CPU with them', () => {
     const disturbed = [makeLoadMeasurement({ proxyCoreBusy: 0.9, coresUsed: 0.5, threadsEnded: 1 })];
     const notes = summarise(chosen, ['gateway'], disturbed).scenarios[0]?.notes.join('\n');
     expect(notes).toContain('Another process used');

@@ -125,7 +125,7 @@ describe('an archive', () => {
     expect(archive.layers).toHaveLength(3);
   });
 
-  test('belongs to root, is of no time, and can be written by nobody else but for /tmp', () => {
+  test('belongs to root, has no timestamps, and only root can write to it, except to /tmp', () => {
     const files = archive.layers.flat();
     expect(new Set(files.map(({ owner, mtimeMs }) => `${owner} ${mtimeMs}`))).toEqual(new Set(['0:0 0']));
     const open = files.filter(({ mode = 0 }) => (mode & 0o022) !== 0).map(({ path }) => path);

@@ -116,7 +116,7 @@ export const dashboard: readonly Mutant[] = [
     tests: guard,
   },
   {
-    name: 'nobody is sent to another address after signing in',
+    name: 'a sign-in never redirects to another address',
     file: 'dashboard/routes/oidc.ts',
     from: '(?![/\\\\])',
     to: '',
@@ -137,7 +137,7 @@ export const dashboard: readonly Mutant[] = [
     tests: cluster,
   },
   {
-    name: 'nobody is sent to a pod whose issuer was never found',
+    name: 'a pod whose issuer was never found is not ready',
     file: 'dashboard/readiness.ts',
     from: 'let isFound = oidc === undefined;',
     to: 'let isFound = true;',
@@ -186,7 +186,7 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/e2e/dashboard/sign-in.e2e.ts'],
   },
   {
-    name: 'an answer from before a sign-in does not tell who is signed in',
+    name: 'an answer from before a sign-in does not decide the session',
     file: 'dashboard/pages/shell/app.tsx',
     from: 'if (own === round.current)',
     to: 'if (own > 0)',
@@ -221,7 +221,7 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/late-answer.test.ts'],
   },
   {
-    name: 'a page stays where it is not known who is signed in',
+    name: 'a page stays while the session is unknown',
     file: 'dashboard/pages/shell/app.tsx',
     from: "before.is === 'asking' ? { is: 'failed'",
     to: "before.is !== 'signed-out' ? { is: 'failed'",
@@ -249,7 +249,7 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/rig/ledger-views.test.ts'],
   },
   {
-    name: 'what nobody knows of a budget is not shown as nothing spent',
+    name: 'unknown spend of a budget is not shown as zero',
     file: 'dashboard/pages/keys/words.ts',
     from: 'spend === null ? undefined : ',
     to: '',
@@ -319,7 +319,7 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/collection.test.ts'],
   },
   {
-    name: 'a stream goes on while those who judge for Kubernetes do not answer',
+    name: 'a stream goes on while an authorizer of Kubernetes does not answer',
     file: 'dashboard/guard/may-do.ts',
     from: "evaluationError ? 'unsure' : 'no'",
     to: "evaluationError ? 'no' : 'no'",
@@ -375,7 +375,7 @@ export const dashboard: readonly Mutant[] = [
     tests: rotate,
   },
   {
-    name: 'of an expired key nobody learns that there will be another',
+    name: 'an expired key does not announce a next key',
     file: 'dashboard/pages/keys/rotate.ts',
     from: 'if (expiresAt !== undefined && Date.parse(expiresAt) <= dueMs)',
     to: 'if (expiresAt !== undefined && dueMs < 0)',
@@ -389,7 +389,7 @@ export const dashboard: readonly Mutant[] = [
     tests: rotate,
   },
   {
-    name: 'an edit does not undo what somebody else changed at the same time',
+    name: 'an edit does not undo another user’s change',
     file: 'dashboard/pages/shell/patch-seen.ts',
     from: 'metadata.uid !== uid || metadata.generation !== generation',
     to: "metadata.uid === ''",

@@ -25,7 +25,7 @@ export const drills: readonly Mutant[] = [
     tests: ['test/gateway/drill/as-written.test.ts'],
   },
   {
-    name: 'a drill fails where somebody takes over too late',
+    name: 'a drill fails after a late takeover',
     file: 'gateway/drill/judge-drill.ts',
     from: 'if (takeoverMs > takeoverWithinMs) {',
     to: 'if (takeoverMs > Infinity) {',

@@ -179,7 +179,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/attempt.test.ts'],
   },
   {
-    name: 'a translated message that has not begun is none',
+    name: 'a translated message without a beginning fails',
     file: 'gateway/dialects/anthropic-messages/decode-stream.ts',
     from: 'if (!this.hasStarted && isOfMessage.test(type)) {',
     to: 'if (false) {',
@@ -242,7 +242,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/retry-budget.test.ts'],
   },
   {
-    name: 'one request that is too large takes the key from nobody else',
+    name: 'one request that is too large does not block the key',
     file: 'gateway/attempt/failure.ts',
     from: "case 'request-too-large':\n      return tooMuchAtOnce;",
     to: '',
@@ -277,7 +277,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/deadlines.test.ts'],
   },
   {
-    name: 'an upstream that says only that it is there makes no progress',
+    name: 'an upstream that sends only pings makes no progress',
     file: 'gateway/dialects/openai-responses/answer-steps.ts',
     from: 'ofPart.test(name)',
     to: "ofPart.test(name) || name !== ''",
@@ -291,7 +291,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/progress.test.ts'],
   },
   {
-    name: 'nobody is billed for what only shows an upstream at work',
+    name: 'events that only show an upstream at work are not billed',
     file: 'gateway/dialects/events/named-relay.ts',
     from: "else if (kind === 'step') this.facts.steps++;",
     to: "else if (kind === 'step') this.facts.outputEstimate++;",
@@ -389,7 +389,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/rotation.test.ts'],
   },
   {
-    name: 'what is sent again for a connection that died gets one of its own',
+    name: 'a request that is sent again after a dead connection gets a new connection',
     file: 'gateway/upstream/send.ts',
     from: 'reset: request.isFresh === true,',
     to: '',
@@ -564,7 +564,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/attempt.test.ts'],
   },
   {
-    name: 'half-open: nobody waits for the end of a trial that takes long',
+    name: 'half-open: requests do not wait for a long trial',
     file: 'gateway/route/circuit.ts',
     from: 'const trialPatienceMs = 5_000;',
     to: 'const trialPatienceMs = 60_000;',

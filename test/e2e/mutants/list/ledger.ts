@@ -131,7 +131,7 @@ export const ledger: readonly Mutant[] = [
     tests: uncounted,
   },
   {
-    name: 'a picture that nobody has counted is not billed by its bytes',
+    name: 'an uncounted picture is not billed by its bytes',
     file: 'gateway/pipeline/call-inputs.ts',
     from: 'estimateInputOfBody(this.of(call))',
     to: 'Math.ceil(this.of(call).bytes / 4)',
@@ -152,7 +152,7 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/gateway/upstream/send.test.ts', 'test/flow/slow-and-gone.test.ts'],
   },
   {
-    name: 'what a provider goes on with by itself is billed with what was reserved',
+    name: 'an answer that a provider continues is billed as reserved',
     file: 'gateway/dialects/openai-responses/relay.ts',
     from: 'goesOn: isInProgress(answer.status),',
     to: 'goesOn: false,',
@@ -166,7 +166,7 @@ export const ledger: readonly Mutant[] = [
     tests: background,
   },
   {
-    name: 'an answer without output is none of which something was seen',
+    name: 'a count of no output is not believed after output was seen',
     file: 'gateway/dialects/answer/believe-count.ts',
     from: 'usage?.output === 0 && outputEstimate > 0',
     to: 'usage?.output === 0 && outputEstimate < 0',
@@ -215,7 +215,7 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/gateway/dialects/openai/convert-usage.test.ts'],
   },
   {
-    name: 'half a bill is none',
+    name: 'half a bill is dropped',
     file: 'gateway/dialects/openai/convert-usage.ts',
     from: 'if (completion === undefined && total === undefined) return undefined;',
     to: '',
@@ -257,7 +257,7 @@ export const ledger: readonly Mutant[] = [
     tests: pull,
   },
   {
-    name: 'a pod that lets nobody wait is not asked without end',
+    name: 'a pod that answers at once is not polled without a pause',
     file: 'ledger/pull.ts',
     from: 'const quietMs = 250;',
     to: 'const quietMs = 0;',
@@ -369,7 +369,7 @@ export const ledger: readonly Mutant[] = [
     tests: busy,
   },
   {
-    name: 'the body of a token that is nobody’s is not waited for',
+    name: 'the body of an unknown token is not awaited',
     file: 'ledger/read-api/read-api.ts',
     from: "if (verdict === 'unknown') throw",
     to: "if (verdict === 'unknown' && namespace !== undefined) throw",

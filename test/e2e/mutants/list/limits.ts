@@ -151,7 +151,7 @@ export const limits: readonly Mutant[] = [
     tests: [ESTIMATE],
   },
   {
-    name: 'a text in another script is none of the pictures',
+    name: 'a text in another script does not count as a picture',
     file: 'gateway/json/media-texts.ts',
     from: 'if (!looksLikeBase64(head)) return undefined;',
     to: '',
@@ -403,7 +403,7 @@ export const limits: readonly Mutant[] = [
     tests: [IN_STORE],
   },
   {
-    name: 'what a killed gateway reserved is forgotten, however long nobody asked',
+    name: 'reservations of a killed gateway end, however long no request comes',
     file: 'gateway/limits/scripts.ts',
     from: "if redis.call('PTTL', places) <",
     to: 'if 0 <',

@@ -18,7 +18,7 @@ export const localMode: readonly Mutant[] = [
     tests: ['test/local/dashboard/sign-in.test.ts'],
   },
   {
-    name: 'a link like those of local mode signs nobody in on a cluster',
+    name: 'a local mode link does not sign a user in on a cluster',
     file: 'dashboard/pages/shell/sign-in.tsx',
     from: 'isLocal && linked !== undefined',
     to: 'linked !== undefined',
@@ -32,7 +32,7 @@ export const localMode: readonly Mutant[] = [
     tests: ['test/local/dashboard/sign-in.test.ts'],
   },
   {
-    name: 'a manifest that somebody has changed at the same time is not overwritten',
+    name: 'a manifest that was changed at the same time is not overwritten',
     file: 'local/dashboard/write-file.ts',
     from: 'if (readPresent(path) !== before)',
     to: "if (readPresent(path) === '')",
@@ -95,7 +95,7 @@ export const localMode: readonly Mutant[] = [
     tests: ['test/local/dashboard/edit-text.test.ts'],
   },
   {
-    name: 'a Secret in the manifests folder is for nobody else to read',
+    name: 'only its owner can read a Secret in the manifests folder',
     file: 'local/dashboard/write-file.ts',
     from: 'isSecret ? 0o600 : 0o644',
     to: '0o644',

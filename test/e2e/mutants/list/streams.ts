@@ -18,14 +18,14 @@ export const streams: readonly Mutant[] = [
     tests: ['test/gateway/dialects/openai/cut-streams.test.ts'],
   },
   {
-    name: 'terminal marker: a finish reason with text behind it is none',
+    name: 'terminal marker: a finish reason before more text does not count',
     file: 'gateway/dialects/openai/choice-ends.ts',
     from: "(hasContent && end !== 'open')",
     to: 'false',
     tests: ['test/gateway/dialects/openai/choice-ends.test.ts', 'test/flow/reasons-everywhere.test.ts'],
   },
   {
-    name: 'terminal marker: a reason that comes with text is none where the stream is torn',
+    name: 'terminal marker: a reason beside text does not count in a torn stream',
     file: 'gateway/dialects/openai/choice-ends.ts',
     from: 'return isTorn ? this.areSure : ',
     to: 'return ',
@@ -46,7 +46,7 @@ export const streams: readonly Mutant[] = [
     tests: ['test/flow/reasons-everywhere.test.ts'],
   },
   {
-    name: 'terminal marker: a reason in the chunk that begins an answer is none for sure',
+    name: 'terminal marker: a reason in the first chunk is not yet sure',
     file: 'gateway/dialects/openai/choice-ends.ts',
     from: '(before === undefined && isEarly) || wentOn',
     to: 'wentOn',

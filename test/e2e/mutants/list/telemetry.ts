@@ -67,14 +67,14 @@ export const telemetry: readonly Mutant[] = [
     tests: ['test/gateway/meter/metrics.test.ts'],
   },
   {
-    name: 'two parents are none',
+    name: 'two parents count as no parent',
     file: 'core/telemetry/trace-context.ts',
     from: "values.join(',')",
     to: 'values[0]',
     tests: ['test/core/telemetry/trace-context.test.ts'],
   },
   {
-    name: 'flags that nobody knows are not passed on',
+    name: 'unknown flags are not passed on',
     file: 'core/telemetry/trace-context.ts',
     from: 'traceFlags: parent.traceFlags & TraceFlags.SAMPLED',
     to: 'traceFlags: parent.traceFlags',

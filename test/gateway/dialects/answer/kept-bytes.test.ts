@@ -68,7 +68,7 @@ describe('bytes that are kept of a stream are counted', () => {
       blockDelta({ type: 'signature_delta', signature: long }),
     ],
     [
-      'input of an item that nobody has named',
+      'input of an item without a name',
       'openai-chat',
       'openai-responses',
       '',

@@ -63,7 +63,7 @@ describe('calls', () => {
     expect(parts).toEqual(['0( f', '0: {"x":', '0: 1}', '0)', '1( f', '1: {}', '1)', 'tool-calls']);
   });
 
-  test('5: text between two calls ends the first call and is a part of its own', () => {
+  test('5: text between two calls ends the first call and becomes a separate part', () => {
     const parts = written((writer) => {
       writer.call(0, f('a'));
       writer.callInput(0, '{}');

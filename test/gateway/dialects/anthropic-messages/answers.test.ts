@@ -68,7 +68,7 @@ describe('an upstream answers', () => {
     expect(partsOf([block])).toEqual(parts);
   });
 
-  test('54: with a call, and the reason of an end by itself', () => {
+  test('54: with a call, and the finish reason of a natural end', () => {
     const decoded = decode(message([{ type: 'tool_use', id: 'toolu_1', name: 'look', input: {} }]));
     expect(decoded).toMatchObject({ answer: { choices: [{ finish: 'tool-calls' }] } });
   });
@@ -202,7 +202,7 @@ describe('an error of an upstream', () => {
       { message: 'Slow', type: 'rate_limit_error', status: 429 },
     ],
     [
-      'of a type that nobody knows',
+      'of an unknown type',
       '{"type":"error","error":{"type":"tomorrow","message":"Oh"}}',
       { message: 'Oh', type: 'tomorrow', status: null },
     ],

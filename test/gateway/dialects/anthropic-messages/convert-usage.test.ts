@@ -104,7 +104,7 @@ describe('usage of a compaction by the upstream', () => {
     expect(read(compacted, { output_tokens: 1_000, iterations: null })).toEqual(whole);
   });
 
-  test.each([[null], [{}], [['x', null, { type: 'compaction' }]]])('%j is none of it', (iterations) => {
+  test.each([[null], [{}], [['x', null, { type: 'compaction' }]]])('%j is ignored', (iterations) => {
     expect(read({ input_tokens: 10, output_tokens: 2, iterations })).toMatchObject({ input: 10, output: 2 });
   });
 });

@@ -7,7 +7,7 @@ import { asksOf, decodeBlocks, decodeRequest, question } from './talk.ts';
 const hint = { type: 'ephemeral' };
 
 describe('roles', () => {
-  test('system text is before the turns, each block a part of its own', () => {
+  test('system text is before the turns, each block a separate part', () => {
     const system = [
       { type: 'text', text: 'One', cache_control: hint },
       { type: 'text', text: 'Two' },
@@ -204,7 +204,7 @@ describe('blocks', () => {
       [{ type: 'thinking', text: '', opaque: { state: { kind: 'redacted', value: 'Emw=' } } }],
     ],
     [
-      'thinking that nobody signed',
+      'unsigned thinking',
       'assistant',
       [{ type: 'thinking', thinking: 'Hm', signature: '' }],
       [{ type: 'thinking', text: 'Hm' }],
@@ -433,7 +433,7 @@ describe('what a request asks for', () => {
       ],
     ],
     ['filling the prompt cache only', { max_tokens: 0 }, ['vendor-member max_tokens']],
-    ['what nobody knows', { tomorrow: 1 }, ['unknown-member tomorrow']],
+    ['unknown members', { tomorrow: 1 }, ['unknown-member tomorrow']],
   ])('%s', (_, members, asks) => {
     expect(asksOf(members)).toEqual(asks);
   });

@@ -309,7 +309,7 @@ describe('usage', () => {
   test.each([
     ['none', {}, { input: 17, cachedInput: 5 }],
     ['the input alone', { input_tokens: 10 }, { input: 17, cachedInput: 5 }],
-    ['one that is none', { output_tokens: -1 }, undefined],
+    ['an invalid count', { output_tokens: -1 }, undefined],
   ])(
     'a message that ends with no count of its output, %s, lacks it: one token is at its start',
     (_, reported, usage) => {

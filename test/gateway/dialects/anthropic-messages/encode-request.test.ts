@@ -519,7 +519,7 @@ describe('thinking', () => {
 
     test.each([
       ['another provider made the call', [signed('Hm', 's', 'there'), toolCall('c1')]],
-      ['nobody thought of the call', [toolCall('c1')]],
+      ['the call has no thinking', [toolCall('c1')]],
       ['the thinking is not in front', ['So:', signed('Hm'), toolCall('c1')]],
     ])('is switched off where %s', (_, parts) => {
       expect(thinks([userTurn('a'), assistantTurn(...parts), result])).toBe(false);

@@ -101,7 +101,7 @@ describe('blocks', () => {
     });
   });
 
-  test('2, 4, 47: thinking comes first, in a block of its own type, with a signature', () => {
+  test('2, 4, 47: thinking comes first, in a thinking block with a signature', () => {
     expect(blocks([...part(0, { type: 'thinking' }, ['Hm']), ...text(1, 'a')])).toEqual([
       { index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },
       { index: 0, delta: { type: 'thinking_delta', thinking: 'Hm' } },

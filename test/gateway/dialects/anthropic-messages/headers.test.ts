@@ -20,7 +20,7 @@ test.each([
 });
 
 test.each(['authorization', 'x-api-key', 'cookie', 'x-claude-code-session-id'])(
-  '%s goes to nobody',
+  '%s is not sent on',
   (name) => {
     expect(anthropicMessages.forwardsHeader(name, true)).toBe(false);
   },

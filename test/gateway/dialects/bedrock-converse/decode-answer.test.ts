@@ -83,7 +83,7 @@ describe('a call', () => {
     ]);
   });
 
-  test('cloud 29: is what its answer ended for, whatever the upstream says', () => {
+  test('cloud 29: is the finish reason of its answer, whatever the upstream says', () => {
     const calls = start + useStart(0, 't1') + stop(0) + useStart(1, 't2') + stop(1) + ending('end_turn');
     const { parts } = decodeStream(calls, { tools: [look] });
     expect(parts.at(-1)).toEqual({ type: 'choice-end', choice: 0, finish: 'tool-calls' });

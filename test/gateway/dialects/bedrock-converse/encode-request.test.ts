@@ -217,7 +217,7 @@ describe('reasoning', () => {
     expect(sent.additionalModelRequestFields).toEqual(fields);
   });
 
-  test('the highest effort of Nova goes without what the model would refuse beside it', () => {
+  test('the highest effort of Nova drops the members that the model would refuse beside it', () => {
     const sent = encode(
       {
         reasoning: { mode: 'adaptive', effort: 'high' },
@@ -254,7 +254,7 @@ describe('the settings of an answer', () => {
     });
   });
 
-  test('parameters of the target are kept beside what the caller asks', () => {
+  test('parameters of the target are kept beside the caller’s', () => {
     const parameters = {
       guardrailConfig: { guardrailIdentifier: 'g', guardrailVersion: '1' },
       inferenceConfig: { maxTokens: 10, temperature: 0.1 },
@@ -294,7 +294,7 @@ describe('cloud 23: a mark of a cached prefix', () => {
   const marked = (text: string, cacheHint: unknown = hint): Part => ({ type: 'text', text, cacheHint });
   const points = (sent: object): number => JSON.stringify(sent).split('"cachePoint"').length - 1;
 
-  test('is a block after what it covers', () => {
+  test('is a block after the content that it covers', () => {
     const sent = encode({
       system: [marked('s', hour)],
       tools: [{ ...look, cacheHint: hour }],

@@ -185,7 +185,7 @@ describe('cloud 38: an answer', () => {
   });
 
   test.each(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'MISSING_THOUGHT_SIGNATURE'])(
-    'that is none, ended by %s, is a failed attempt until something of it was shown',
+    'without content, ended by %s, is a failed attempt until something of it was shown',
     (reason) => {
       const fault = { kind: 'error-event', error: { code: reason } };
       expect(open().decodeAnswer(Buffer.from(JSON.stringify(chunk(undefined, reason))))).toMatchObject({
@@ -238,7 +238,7 @@ describe('cloud 39: the counts of an answer', () => {
     expect(read(members)).toMatchObject(wanted);
   });
 
-  test('that are no numbers are none', () => {
+  test('that are not numbers are ignored', () => {
     expect(read({ promptTokenCount: 'many' })).toBeUndefined();
   });
 });

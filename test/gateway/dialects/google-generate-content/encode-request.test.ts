@@ -312,7 +312,7 @@ describe('the ids and signatures of calls', () => {
 });
 
 describe('the rest of a request', () => {
-  test('system text is an instruction of its own, or comes before the first words where the model takes none', () => {
+  test('system text becomes the system instruction, or comes before the first text if the model takes no instruction', () => {
     const system = [text('Be brief.')];
     expect(sent('gemini-3.8-flash', { system })).toMatchObject({
       systemInstruction: { parts: [{ text: 'Be brief.' }] },

@@ -344,7 +344,7 @@ describe('the conversation', () => {
     ]);
   });
 
-  test('has media with what they are', () => {
+  test('has media with their types', () => {
     const parts = [
       { type: 'image_url', image_url: { url: png, detail: 'low' } },
       { type: 'image_url', image_url: { url: 'https://x.test/a.png' } },
@@ -390,7 +390,7 @@ describe('state that a provider wants back', () => {
       [part('', redacted), part('one', signature)],
     ],
     [
-      'is left out where nobody knows its text',
+      'is left out if its text is unknown',
       thinking('onetwo', entry(signature), entry(signature)),
       [{ type: 'thinking', text: 'onetwo' }],
     ],

@@ -352,7 +352,7 @@ describe('a stream', () => {
     expect(encoder.close()).toBe('');
   });
 
-  test('of any parts has the published shape, and says what they say when it is read again', () => {
+  test('of any parts has the published shape, and gives the same parts when it is read again', () => {
     fc.assert(
       fc.property(randomParts(3), (parts) => {
         const chunks = streamed(parts, withUsage);

@@ -254,7 +254,7 @@ describe('the messages', () => {
       ],
     ],
     [
-      '58: leave out an assistant who said nothing',
+      '58: leave out an empty assistant turn',
       messages(userTurn(text('a')), assistant(text(' ')), userTurn(text('b'))),
       [
         {

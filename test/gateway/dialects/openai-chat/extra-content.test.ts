@@ -122,7 +122,7 @@ describe.each([
       [signed('S'), signed('T')],
     ],
     ['a call whose id changes', [call('a.b', 'Rome', signed('S'))], [signed('S')]],
-  ])('gives back what came with %s', (_, tool_calls, wanted) => {
+  ])('gives back the extra content of %s', (_, tool_calls, wanted) => {
     const message = { role: 'assistant', content: null, reasoning_content: 'hm', tool_calls };
     const plain = through(client, questions[client]).plain(() =>
       Buffer.from(
@@ -142,7 +142,7 @@ describe.each([
 });
 
 describe('an answer', () => {
-  test('has what came with a call right before it, plain and streamed alike', () => {
+  test('has a call’s extra content right before the call, plain and streamed alike', () => {
     const tool_calls = [call('a', 'Rome', signed('S')), call('b', 'Bern')];
     const plain = plainParts({ content: 'so', reasoning_content: 'hm', tool_calls });
     expect(kinds(plain)).toEqual(['thinking hm', 'text so', 'thinking', 'tool-call', 'tool-call']);
@@ -182,7 +182,7 @@ describe('an answer', () => {
     expect(sentBack(...parts)[1]).toMatchObject({ tool_calls: [{ id: 'a', extra_content: signed('S') }] });
   });
 
-  test('gives back what came with its message, and no marks of its thinking', () => {
+  test('gives back the extra content of its message, and no marks of its thinking', () => {
     const wanted = { role: 'assistant', content: 'so', extra_content: signed('S') };
     const parts = streamedParts(
       { content: 's', extra_content: { google: { thought: true } } },

@@ -74,7 +74,7 @@ describe('where an upstream may be asked that gives one answer a call', () => {
   const upstreams: readonly DialectName[] = ['openai-chat', 'anthropic-messages'];
   const request = { prompt: ['a', 'b'], n: 2, seed: 7, echo: true };
 
-  test('every answer is a call of its own, with a seed of its own', () => {
+  test('every answer is a separate call with a separate seed', () => {
     const { conversations } = translate(request, upstreams);
     expect(
       conversations.map(({ turns, choices, sampling }) => [turns[0]?.parts[0], choices, sampling.seed]),

@@ -21,7 +21,7 @@ function ofChoice(parts: readonly StreamPart[], choice: number): StreamPart[] {
   return parts.filter((part) => 'choice' in part && part.choice === choice);
 }
 
-test('any parts make chunks of the published shape, which say what the plain answer says', () => {
+test('any parts make chunks of the published shape, with the content of the plain answer', () => {
   fc.assert(
     fc.property(randomParts(2), fc.boolean(), fc.boolean(), (parts, echo, wantsUsage) => {
       const options = { echo, stream: true, stream_options: { include_usage: wantsUsage } };

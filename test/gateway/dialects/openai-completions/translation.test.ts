@@ -83,7 +83,7 @@ describe('the request to a chat upstream', () => {
     expect(encode(openAiChat, request)).toEqual([wanted]);
   });
 
-  test('the target’s parameters come before the defaults, and behind what the caller gave', () => {
+  test('the target’s parameters come before the defaults, and after the caller’s', () => {
     const parameters = { temperature: 0.2, top_p: 0.3, max_tokens: 99, extra: true };
     expect(encode(openAiChat, { top_p: 0.9 }, { parameters })).toEqual([
       { ...defaults, temperature: 0.2, top_p: 0.9, max_tokens: 99, extra: true },
@@ -288,7 +288,7 @@ describe('the stream', () => {
     expect(encoder.close()).toBe('');
   });
 
-  test('echoes each prompt once for each choice, before its text, also where there is none', () => {
+  test('echoes each prompt once for each choice, before its text, also without text', () => {
     const encoder = translate({ stream: true, prompt: ['P', 'Q'], echo: true, n: 2 }).streamEncoder(head);
     const events = [
       delta({ content: 'a' }),

@@ -95,7 +95,7 @@ describe('the stop sequences', () => {
   });
 });
 
-test('the request has what the dialect has a word for', () => {
+test('the request has every member that the dialect knows', () => {
   const body = sent({
     sampling: { temperature: 0.5, topP: 0.9, topK: 3, seed: 1, presencePenalty: 1, logitBias: { 5: 1 } },
     maxOutputTokens: 9,
@@ -159,7 +159,7 @@ describe('log probabilities', () => {
   });
 
   test.each([null, 7, {}, { tokens: 'x' }, { tokens: [] }, { tokens: [1], token_logprobs: ['x'] }])(
-    'of odd form (%j) hurt nobody',
+    'of odd form (%j) are ignored',
     (odd) => {
       const body = { choices: [{ index: 0, text: 'a', logprobs: odd }] };
       const call = openAiCompletions.asUpstream.open(makeConversation(), target);

@@ -28,7 +28,7 @@ describe('input', () => {
     } satisfies Conversation);
   });
 
-  test('28: instructions come first, then every leading system or developer item as a block of its own', () => {
+  test('28: instructions come first, then every leading system or developer item as a separate block', () => {
     const { system, turns } = decodeRequest({
       instructions: 'one',
       input: [
@@ -127,7 +127,7 @@ describe('input', () => {
     expect(turnsOf({ type: 'reasoning', id: 'rs_1', ...item })[0]?.parts).toEqual([]);
   });
 
-  test('a reference to reasoning that the gateway made is left out, since nobody keeps it', () => {
+  test('a reference to reasoning that the gateway made is left out, because it is not stored', () => {
     const request = { input: [{ type: 'item_reference', id: 'rs_penstock_1' }, message('user', 'p')] };
     expect(asksOf(request)).not.toContain('stored-state at input[0]');
     expect(decodeRequest(request).turns).toHaveLength(1);
@@ -237,7 +237,7 @@ describe('tools', () => {
     expect(asksOf({ tools })).toContain('tool-namespace at tools[0]');
   });
 
-  test('names and namespaces of 128 characters are the longest; what was called before may be longer', () => {
+  test('names and namespaces have at most 128 characters; names in earlier calls may be longer', () => {
     const [name, namespace] = ['f'.repeat(128), 'n'.repeat(128)];
     const tools = [{ type: 'namespace', name: namespace, tools: [{ ...f, name }] }];
     const invented = 'f'.repeat(129);

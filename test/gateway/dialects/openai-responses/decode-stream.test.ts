@@ -386,7 +386,7 @@ test.each([
 });
 
 describe('a plain answer', () => {
-  test('means what its stream means', () => {
+  test('decodes to the same parts as its stream', () => {
     const items = [thought, message('hello'), call('call_1', '{"a":1}')];
     const streamed = decodeStream(
       eventText(created, ...items.map((item, index) => done(index, item)), completed()),

@@ -72,7 +72,7 @@ describe('a stream', () => {
     expect(output).toMatchObject([{ type: 'message', content: [{ text: 'a' }, { text: 'b' }] }]);
   });
 
-  test('6, 9: of a call alone has no message, and the call has an item of its own', () => {
+  test('6, 9: of a call alone has no message, and the call is an item', () => {
     expect(typesOf([...partsOf([call('call_1'), '{"a"', ':1}']), end('tool-calls')])).toEqual([
       ...opening,
       'output_item.added',
@@ -278,7 +278,7 @@ describe('11: a stream that breaks', () => {
 describe('the response object', () => {
   const answer: ModelAnswer = { id: 'x', model: 'served', createdAt: 1, choices: [], usage: counts };
 
-  test('says again what the request has set', () => {
+  test('repeats the settings of the request', () => {
     const set = {
       instructions: 'i',
       max_output_tokens: 20,

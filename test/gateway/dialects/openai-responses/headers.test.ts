@@ -11,6 +11,6 @@ test.each(['openai-organization', 'openai-project', 'openai-beta'])(
   },
 );
 
-test.each(['authorization', 'cookie', 'x-codex-turn-metadata'])('%s goes to nobody', (name) => {
+test.each(['authorization', 'cookie', 'x-codex-turn-metadata'])('%s is not sent on', (name) => {
   expect(openAiResponses.forwardsHeader(name, true)).toBe(false);
 });

@@ -17,17 +17,17 @@ function endsOf(asked: number, chunks: readonly (readonly [number, Chunk])[]): C
 
 test.each<[string, readonly Chunk[], { sure: boolean; over: boolean; overTorn: boolean }]>([
   ['without a reason', ['text', 'text'], { sure: false, over: false, overTorn: false }],
-  ['with a reason by itself', ['text', 'reason'], { sure: true, over: true, overTorn: true }],
+  ['with a reason alone', ['text', 'reason'], { sure: true, over: true, overTorn: true }],
   ['with a reason in the chunk that begins it', ['reason'], { sure: false, over: true, overTorn: false }],
   ['with two reasons and no text', ['reason', 'reason'], { sure: true, over: true, overTorn: true }],
   ['with a reason on its last text', ['text', 'both'], { sure: false, over: true, overTorn: false }],
   ['with a reason on every text', ['both', 'both'], { sure: false, over: false, overTorn: false }],
   [
-    'with a reason on every text and one by itself',
+    'with a reason on every text and one alone',
     ['both', 'both', 'reason'],
     { sure: false, over: true, overTorn: false },
   ],
-  ['with text behind a reason by itself', ['reason', 'text'], { sure: false, over: false, overTorn: false }],
+  ['with text after a reason alone', ['reason', 'text'], { sure: false, over: false, overTorn: false }],
 ])('one %s', (_, chunks, wanted) => {
   const ends = endsOf(
     1,

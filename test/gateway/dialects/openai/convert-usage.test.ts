@@ -212,7 +212,7 @@ describe('reading', () => {
       },
       usage(10_032, 1, { cacheWrite: 7 }),
     ],
-    ['members that nobody knows', { prompt_tokens: 7, completion_tokens: 3, cost: 'x' }, usage(7, 3)],
+    ['unknown members', { prompt_tokens: 7, completion_tokens: 3, cost: 'x' }, usage(7, 3)],
   ])('%s', (_, value, wanted) => {
     const read = readOpenAiUsage(value);
     expect(read).toEqual(wanted);

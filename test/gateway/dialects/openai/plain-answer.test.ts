@@ -73,7 +73,7 @@ describe('an answer that is left to the parser', () => {
     ['with a reason that means failure', { ...answer, choices: [{ ...choice, finish_reason: 'error' }] }],
     ['with calls', { ...answer, choices: [{ ...choice, message: { role: 'assistant', tool_calls: [] } }] }],
     ['with counts of nothing', { ...answer, usage: { ...usage, completion_tokens: 0, total_tokens: 250 } }],
-    ['with counts that are none', { ...answer, usage: { ...usage, cached_tokens: -1 } }],
+    ['with invalid counts', { ...answer, usage: { ...usage, cached_tokens: -1 } }],
   ])('%s', (_, value) => {
     expect(read(value)).toBeUndefined();
   });

@@ -114,7 +114,7 @@ describe('45: thinking that is not the provider’s own is not sent to it', () =
     ['redacted, packed by us', { turns: [assistant(redacted(packed), text)], wanted: [assistant(text)] }],
     ['behind text', { turns: [assistant(text, thinking(packed))], wanted: [assistant(text)] }],
     [
-      'between thinking of its own',
+      'between the provider’s own thinking',
       {
         turns: [assistant(thinking('Eq+/'), redacted(packed), thinking(''), redacted('Eq+/'), text)],
         wanted: [assistant(thinking('Eq+/'), redacted('Eq+/'), text)],
@@ -148,7 +148,7 @@ describe('45: thinking that is not the provider’s own is not sent to it', () =
 
   test.each<[string, Case]>([
     [
-      '46: thinking of its own, byte for byte',
+      '46: the provider’s own thinking, byte for byte',
       {
         turns: [
           assistant(
@@ -180,9 +180,9 @@ describe('45: thinking that is not the provider’s own is not sent to it', () =
   const budget = '{"type":"enabled","budget_tokens":2048}';
   test.each([
     ['is switched off', [thinking(packed), call], budget, '{"type":"disabled"}'],
-    ['stays on behind thinking of its own', [thinking('Eq'), thinking(packed), call], budget, budget],
+    ['stays on after the provider’s own thinking', [thinking('Eq'), thinking(packed), call], budget, budget],
     [
-      'stays on behind redacted thinking of its own',
+      'stays on after the provider’s own redacted thinking',
       [redacted('Eq'), thinking(packed), call],
       budget,
       budget,
@@ -236,7 +236,7 @@ describe('reasoning that the provider does not know is not sent to it', () => {
   });
 
   test.each<[string, Case]>([
-    ['reasoning of its own', { turns: [reasoning('rs_1', 'gAAA'), call, message] }],
+    ['the provider’s own reasoning', { turns: [reasoning('rs_1', 'gAAA'), call, message] }],
     ['another item with such an id', { turns: [call.replace('fc_1', 'rs_penstock_1')] }],
     ['an item without a type', { turns: ['{"id":"rs_penstock_1","role":"user","content":"a"}'] }],
   ])('%s stays', (_, body) => {

@@ -133,7 +133,7 @@ describe.each(streams)('a %s stream', (_, relay, whole, states, marks) => {
     return { sent: sentText(reading), facts: { ...reading.facts } };
   };
 
-  test('has the mark of its provider on every state, and not a byte else is different', () => {
+  test('has the mark of its provider on every state, and no other byte differs', () => {
     const { sent, facts } = read([Buffer.from(whole)], own);
     expect(sent).toBe(withMarks(whole, states, own));
     expect(sent.split('penstock.1.').length - 1).toBe(marks);
@@ -375,7 +375,7 @@ describe('thinking with a budget, in a loop of tool calls that was begun at anot
   test.each([
     ['is off while the other’s thinking would be missed', [theirs, call], [call], 'disabled'],
     ['is off where it is before the last call only', [ours, call], [theirs, call], 'disabled'],
-    ['is on again behind thinking of its own', [theirs, call], [ours, call], 'enabled'],
+    ['is on again after the provider’s own thinking', [theirs, call], [ours, call], 'enabled'],
     ['stays on where the other has not thought', [ours, call], [call], 'enabled'],
   ])('%s', (_, first, second, wanted) => {
     const turns = [user, assistant(...first), result, assistant(...second), result];

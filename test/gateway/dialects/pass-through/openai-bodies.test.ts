@@ -129,7 +129,7 @@ describe('a chat request', () => {
   const newer = `{"model":"up",${messages},"max_completion_tokens":5}`;
   test.each([
     ['that knows it', { chatNames: 'current' as const }, {}, newer],
-    ['of which nobody says what it knows', {}, {}, newer],
+    ['of unknown capabilities', {}, {}, newer],
     ['and not where the target itself uses the older one', {}, { max_tokens: 9 }, renamed],
   ])('keeps the newer name of the bound at a provider %s', (_, provider, parameters, wanted) => {
     expect(edit(openAiChat, newer, parameters, provider)).toBe(wanted);
@@ -204,7 +204,7 @@ describe('a completion request', () => {
     expect(rest).toMatchObject({ model: 'up', prompt: 'p', max_tokens: 16 });
   });
 
-  test('an empty list of stops goes together with what would choose another model', () => {
+  test('an empty list of stops is removed together with members that would choose another model', () => {
     const text = '{"stop":[],"models":["dear"],"model":"m","prompt":"p"}';
     expect(edit(openAiCompletions, text, {}, { modelMembers: ['models'] })).toMatch(
       /^\{"model":"up","prompt":"p",/,

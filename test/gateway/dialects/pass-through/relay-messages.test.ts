@@ -42,7 +42,7 @@ describe('forwarded events', () => {
         ended,
     ],
     [
-      'members that nobody knows',
+      'unknown members',
       begun +
         named('content_block_delta', {
           index: 0,
@@ -52,7 +52,7 @@ describe('forwarded events', () => {
         ended,
     ],
     [
-      'events that nobody knows',
+      'unknown events',
       begun + named('message_newer', { n: 1 }) + blockDelta({ type: 'newer_delta' }) + ended,
     ],
     [
@@ -104,12 +104,12 @@ describe('first content', () => {
     ['redacted thinking', blockStart({ type: 'redacted_thinking', data: 'E' }), true],
     ['a tool call', blockStart({ type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }), true],
     ['a tool call of the provider itself', blockStart({ type: 'server_tool_use', id: 's', name: 'f' }), true],
-    ['a block that nobody knows', blockStart({ type: 'newer' }), true],
+    ['an unknown block', blockStart({ type: 'newer' }), true],
     ['a block without a type', blockStart({}), false],
-    ['a block that is none', named('content_block_start', { content_block: null }), false],
-    ['a delta that is none', named('content_block_delta', { delta: 'a' }), false],
+    ['an invalid block', named('content_block_start', { content_block: null }), false],
+    ['an invalid delta', named('content_block_delta', { delta: 'a' }), false],
     ['a stop reason', messageDelta('end_turn'), false],
-    ['an event that nobody knows', named('message_newer'), false],
+    ['an unknown event', named('message_newer'), false],
   ])('%s: %#', (_, event, isContent) => {
     expect(relay(messageStart + event).facts.hasContent).toBe(isContent);
   });
@@ -137,7 +137,7 @@ describe('usage', () => {
     });
   });
 
-  test('that is null or missing later does not take away what is known', () => {
+  test('that is null or missing later keeps the earlier counts', () => {
     const later = { input_tokens: null, cache_read_input_tokens: null, output_tokens: 4 };
     expect(usage(begun + messageDelta(null, later) + messageDelta('end_turn', {}))).toMatchObject({
       input: 130,

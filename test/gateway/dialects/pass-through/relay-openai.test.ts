@@ -40,11 +40,7 @@ describe('forwarded events', () => {
       undefined,
     ],
     ['an event without a space behind the colon', event.replace('data: ', 'data:'), undefined],
-    [
-      'members that nobody knows',
-      frame({ ...delta({ content: 'x', new: [1] }), newer: { a: null } }),
-      undefined,
-    ],
+    ['unknown members', frame({ ...delta({ content: 'x', new: [1] }), newer: { a: null } }), undefined],
     ['CRLF as LF', event.replaceAll('\n', '\r\n'), event],
     ['CR as LF', event.replaceAll('\n', '\r'), event],
     ['no comments', `: ping\n\n${event}: ping\n\n`, event],
@@ -235,7 +231,7 @@ describe('first content', () => {
     expect(hasDeltaContent(asRecord(value))).toBe(isContent);
   });
 
-  test('a usage chunk, a comment and a chunk without choices are none', () => {
+  test('a usage chunk, a comment and a chunk without choices do not count as content', () => {
     expect(relay(`: hi\n\n${frame(usageChunk)}${frame({ id: 'x', model: 'served' })}`).facts.hasContent).toBe(
       false,
     );
@@ -269,7 +265,7 @@ describe('the end', () => {
       1,
       false,
     ],
-    ['a finish reason that nobody knows', first + frame(delta({}, 'eos')), 1, true],
+    ['an unknown finish reason', first + frame(delta({}, 'eos')), 1, true],
     [
       'a choice without an index',
       first + frame({ choices: [{ delta: {}, finish_reason: 'stop' }] }),
@@ -364,7 +360,7 @@ describe('error events', () => {
     }
   });
 
-  test.each([null, false, '', 0])('an error member that is %j is none', (error) => {
+  test.each([null, false, '', 0])('an error member %j is not an error', (error) => {
     const event = frame({ ...delta({ content: 'x' }), error });
     expect(relay(first + event + last)).toMatchObject({
       sent: first + event + last,

@@ -28,11 +28,11 @@ describe('forwarded events', () => {
   test.each([
     ['a whole response', wholeResponse],
     [
-      'members that nobody knows',
+      'unknown members',
       responseBeginning + named('response.output_text.delta', { delta: '', newer: [1] }) + completed,
     ],
     [
-      'events that nobody knows',
+      'unknown events',
       responseBeginning +
         named('response.newer.done', { n: 1 }) +
         named('response.newer.delta', { n: 1 }) +
@@ -122,7 +122,7 @@ describe('usage', () => {
     expect(readPieces(relayResponses.relayStream(streamFacts), pieces).facts).toEqual(facts);
   });
 
-  test('that nobody reports is estimated by the deltas', () => {
+  test('that is not reported is estimated from the deltas', () => {
     const { facts } = relay(delta('a') + delta('b') + delta('c') + named('response.completed', { response }));
     expect(facts).toMatchObject({ usage: undefined, outputEstimate: 3 });
   });

@@ -66,7 +66,7 @@ describe('state that a client has damaged', () => {
     ['cut short', ''],
     ['without a payload', 'abcd'],
     ['not base64 of JSON', 'abcd.!!!!'],
-    ['of a kind nobody knows', `abcd.${Buffer.from('{"kind":"x","value":"y"}').toString('base64url')}`],
+    ['of an unknown kind', `abcd.${Buffer.from('{"kind":"x","value":"y"}').toString('base64url')}`],
     [
       'with a value of another type',
       `abcd.${Buffer.from('{"kind":"signature","value":7}').toString('base64url')}`,

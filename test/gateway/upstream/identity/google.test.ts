@@ -415,7 +415,7 @@ describe('at the Gemini API', () => {
     for (const isStream of [false, true]) expect((await ask(rig, { isStream })).status).toBe(200);
   });
 
-  test('cloud 11: a token that is refused is renewed once, and the request is sent once more', async () => {
+  test('cloud 11: a refused token is renewed once, and the request is sent again', async () => {
     const rig = await rigOf(atGemini({ identity: 'GCP' }), federated());
     await ask(rig);
     tokens.revoke();
