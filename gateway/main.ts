@@ -43,7 +43,7 @@ try {
   const settings = readSettings();
   startWatchdog(settings.watchdogMs, systemClock);
   const starting = start(settings);
-  // Before it has started: who waits for the first answer may be quick to end it.
+  // Before the start has finished: a signal may come at once.
   drainOnSignal(starting);
   const { gateway } = await starting;
   const { url, metricsUrl, internalUrl, internalTlsUrl } = gateway;
@@ -53,7 +53,7 @@ try {
     reason: error instanceof Error ? error.message : String(error),
   });
   process.exitCode = 1;
-  // What has been started already would keep the process alive.
+  // Parts that have started already would keep the process alive.
   process.exit();
 }
 

@@ -180,7 +180,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   private bodies: CallBodies | undefined;
   /** Of its one call, until they are written. */
   private outcomes: readonly CallOutcome<Answer>[] = noOutcomes;
-  /** Who was asked last, by its one call. */
+  /** The last candidate that its one call has tried. */
   private server: Candidate | undefined;
   private attempts = 0;
   /** No further failover is possible. */
@@ -408,7 +408,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     return this.cancellation;
   }
 
-  /** What it costs is known when all its tokens are counted, which may take a moment longer than the answer. */
+  /** The cost is known only when all tokens are counted, which may take a moment longer than the answer. */
   private settleCounted(): void {
     if (!this.isOver || this.uncounted > 0) return;
     this.granted?.settle({ tokens: this.tokens, nanodollars: nanodollarsOf(this.picodollars) });
@@ -529,7 +529,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     return head;
   }
 
-  /** Who serves the request; if nothing of an answer is there to be given out, or a call is still to be made, another one may take over. */
+  /** The candidates that serve the request; before delivery, or before the last call, another one may take over. */
   servers(): readonly Candidate[] {
     const isOpen = this.firstContentMs === undefined || (this.several !== undefined && !this.isAnswered);
     return this.exchange.facts.isStream && isOpen ? this.exchange.plan.candidates : this.asked();

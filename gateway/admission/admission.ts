@@ -75,7 +75,7 @@ export class Admission {
     return this.verdict.reason === 'event_loop';
   }
 
-  /** So much of that bound is taken that who asks decides (`mayTake`); below it no request is refused. */
+  /** So many requests are in flight that admission depends on the caller (`mayTake`); below that no request is refused. */
   get isCrowded(): boolean {
     return this.isLate && this.inFlight >= Math.floor(this.verdict.inFlightMax * tenantShare);
   }

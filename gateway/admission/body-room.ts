@@ -1,7 +1,7 @@
 // Is there room for this many bytes of one request body? Pure. Three rules: all together stay within the bound, one caller within half of
 // it, and its last part is for small bodies, so that a few large ones do not keep everybody out.
 
-/** What the other bodies in flight take up. */
+/** Memory held by the other bodies in flight. */
 interface OtherBodies {
   readonly bytes: number;
   /** Of them, those of the same caller. */

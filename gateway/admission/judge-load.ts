@@ -49,7 +49,7 @@ export interface LoadVerdict {
 /** An event loop that is busy for less of its time has caught up with all there was. */
 const busyShareMin = 0.95;
 
-/** What is too much for a moment only, such as the first seconds of a cold process, is not refused. */
+/** An overload of a moment, such as the first seconds of a cold process, refuses no request. */
 const longLooksMax = { unbounded: 5, bounded: 2 };
 
 /** Of what runs, a part between these may go on after each look: the longer the turns, the less. */
@@ -61,7 +61,7 @@ const stepUp = 1.04;
 /** This many are always admitted: too few to be the cause of long turns. */
 const inFlightMin = 64;
 
-/** What is refused once is taken again only this far below, so that the two do not alternate. */
+/** After a refusal, requests are admitted again only this far below the limit, so that the two do not alternate. */
 const heapRelief = 0.05;
 
 export function calm(bounds: LoadBounds): LoadVerdict {

@@ -94,7 +94,7 @@ export type PlainReading<Answer> =
       readonly value: Answer;
       readonly usage: Usage | undefined;
       readonly outputEstimate: number;
-      /** What it says, where its upstream has not counted. */
+      /** The answer's text, if the upstream reported no usage. */
       readonly uncounted?: string;
       /** See `AnswerFacts`. */
       readonly goesOn?: boolean;

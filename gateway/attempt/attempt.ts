@@ -99,7 +99,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   private eventsAtUsage = 0;
   private firstContentAt: number | undefined;
   private readonly emptyInput = new EmptyInput();
-  /** That came while the event loop was busy. */
+  /** Bytes that arrived while the event loop was busy. */
   private pacedBytes = 0;
   /** Set while others are read first. */
   private awaitsTurn = false;
@@ -403,7 +403,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     if (!hasContent) return;
     if (this.firstContentAt === undefined) {
       this.firstContentAt = this.owner.clock.now();
-      // What is held back for a time goes out when it is over, also if nothing more comes.
+      // Held content goes out when the hold-back time is over, also if no more bytes arrive.
       this.releaseAt = this.firstContentAt + (this.commitPoint?.commitAfterMs ?? never);
       this.setTimer();
       this.owner.onContent();
@@ -487,7 +487,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     if (!this.isOver && !this.isPaused && !this.isHeldBack && !this.awaitsTurn) this.transmission?.resume();
   }
 
-  /** What is due by now; it looks at the marks, and goes by them. */
+  /** Acts on the deadlines that are over, by the marks at this moment. */
   private takeTime(now: number): void {
     if (this.isOver) {
       this.transmission?.abort();
@@ -544,7 +544,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     this.finish({ outcome, failure: withoutSecrets(this.withHead(failure), this.ends) }, this.countFacts());
   }
 
-  /** What has no type may be anything, and says so less clearly. */
+  /** Without a content type the body may be anything, so the error says that the type was missing. */
   private withHead(failure: AttemptFailure): AttemptFailure {
     if (this.contentType !== '' || failure.kind !== 'answer' || failure.fault.kind !== 'malformed')
       return failure;

@@ -363,8 +363,8 @@ function waitAgain(
 }
 
 /**
- * Refused for who we are, or no connection came about: both can be for what has been replaced. So can a reset: of TLS 1.3
- * a client learns only after its handshake that its certificate was refused.
+ * The upstream refused the credential, or no connection was made. Replaced credentials can be the cause of both, and of a reset: with
+ * TLS 1.3 a client learns only after its handshake that its certificate was refused.
  */
 function isForCredentials(failure: AttemptFailure, judgement: Judgement | undefined): boolean {
   return failure.kind === 'transport' || judgement?.reason === 'AuthFailure';

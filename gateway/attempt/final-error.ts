@@ -272,7 +272,7 @@ function inWords(failure: AttemptFailure): string {
     case 'status':
       return `the upstream answered ${failure.status}`;
     case 'timeout':
-      // Who was slow in the whole of its time is not known: the caller may have been.
+      // After the total timeout it is unknown whether the upstream or the caller was slow.
       return failure.timer === 'total'
         ? 'the request reached its total timeout'
         : `the upstream was silent for too long (${failure.timer})`;

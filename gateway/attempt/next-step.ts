@@ -211,7 +211,7 @@ function isWorthTrying({ candidates, failed }: Situation, other: CandidateFacts)
   });
 }
 
-/** What is too long for one model is too long for every one that holds no more. */
+/** A prompt that is too long for one model is too long for every model with the same or a smaller context. */
 function isNoLarger(blamed: CandidateFacts, { judgement }: FailedAttempt, other: CandidateFacts): boolean {
   if (judgement.reason !== 'ContextLengthExceeded') return false;
   if (blamed.contextLength === undefined || other.contextLength === undefined) return false;

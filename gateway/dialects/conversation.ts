@@ -136,7 +136,7 @@ export interface Conversation {
   readonly mayCallInParallel?: boolean;
   readonly sampling: Sampling;
   readonly maxOutputTokens?: number;
-  /** What the client's dialect promises where neither the caller nor the target's parameters say it. */
+  /** Defaults of the client's dialect, if neither the caller nor the target's parameters set a value. */
   readonly defaults?: {
     readonly maxOutputTokens: number;
     readonly temperature: number;

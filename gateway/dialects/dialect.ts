@@ -120,7 +120,7 @@ export type AnswerDocument =
       readonly body: Buffer;
       readonly usage: Usage | undefined;
       readonly outputEstimate: number;
-      /** What it says, where its upstream has not counted. */
+      /** The answer's text, if the upstream reported no usage. */
       readonly uncounted?: string;
       /** See `AnswerFacts`. */
       readonly goesOn?: boolean;

@@ -1,7 +1,7 @@
-// What is one piece of a streamed answer, in our own form? A discriminated union; lifecycle parts
-// always come as start, delta, end. `choice` counts the answers of one upstream call from 0;
-// `index` numbers the parts of a choice in order of appearance. Parts of one choice never overlap:
-// a decoder holds back what an upstream sends of a later part until the earlier one has ended.
+// What is one piece of a streamed answer, in our own form? A discriminated union; lifecycle parts always
+// come as start, delta, end. `choice` counts the answers of one upstream call from 0; `index` numbers the
+// parts of a choice in order of appearance. Parts of one choice never overlap: a decoder holds back a
+// later part until the earlier one has ended.
 
 import type { Usage } from '../../core/contract/ledger-record.ts';
 import type { FinishReason, RefusalDetails } from './conversation.ts';

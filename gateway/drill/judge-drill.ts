@@ -28,7 +28,7 @@ export interface DrillFacts {
 
 type Verdict = Omit<DrillOutcome, 'id'>;
 
-/** What a failure is called in `failover.retryOn`. */
+/** The reason in `failover.retryOn` that covers the failure. */
 const reasonOf: Readonly<Record<DrillFault, RetryReason>> = {
   ServerError: 'ServerError',
   RateLimited: 'RateLimited',

@@ -1,11 +1,11 @@
-// What is known of each connection of a client? Whose turn it is of the requests that it brings, since when it has nothing to do, and
-// how much its client takes of an answer. One object for each, reached from its socket; one listener for each answer.
+// What is known of each connection of a client? Which request is served, since when the connection is idle, and how much of an answer its
+// client takes. One object for each connection, reached from its socket; one listener for each answer.
 //
-// Turns: what if a client sends its next request before it has its answer? It waits its turn: a request that gets no answer any more,
-// because the connection ended or closes after the one before it, has not been served either, and no upstream was paid for it.
+// Turns: a client may send its next request before the answer to the last. That request waits for its turn: if the connection ends before,
+// the request is not served, and no upstream is paid for it.
 //
-// Idle: to Node an answer that is written and not yet taken is nothing to do either, and a connection whose stream has just ended is like
-// one that was unused for a minute: a connection that it closes as idle may be in use.
+// Idle: Node counts a connection as idle once an answer is written, even before the client has taken the answer, and a connection whose
+// stream has just ended like one that was unused for a minute. So a connection that Node would close as idle may be in use.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -14,9 +14,8 @@ import { takingMsMax } from '../stream/taken-bytes.ts';
 import { judgeUnread, type UnreadAnswer } from './unread-answer.ts';
 
 /**
- * Each that waits takes up memory before anybody asks who sent it. Programs that send one after the other without looking have not been
- * seen for long. Of a connection that brings more, these are answered in their turn, the next one is refused in its own, and what comes
- * after that is dropped.
+ * Each waiting request takes up memory before its sender is known. Hardly any program pipelines requests today. If a connection
+ * brings more, these are answered in their turn, the next one is refused in its turn, and later ones are dropped.
  */
 const waitingMax = 4;
 
@@ -233,7 +232,7 @@ class ClientConnection {
     return true;
   }
 
-  /** What is arriving now: a request that is not whole, or bytes that are none yet. */
+  /** Data that is arriving: an incomplete request, or bytes before its head. */
   arriving(): Arriving {
     const { count, latest, before } = this;
     const isWhole = latest?.req.complete ?? true;
@@ -268,8 +267,8 @@ function closeAnswer(this: ServerResponse): void {
 }
 
 /**
- * What comes from here on is read, so that its sender is seen to leave, and becomes no request. Those that came in the same piece, of 64 KiB at
- * most, still do.
+ * Later bytes are read, so that the client's leaving is noticed, but make no request. Requests in the same piece, of 64 KiB at most, still
+ * do.
  */
 function stopListening(socket: Socket): void {
   socket.removeAllListeners('data');

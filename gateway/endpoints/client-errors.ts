@@ -38,7 +38,7 @@ export function watchClientErrors(
   refusals: Refusals,
   requestMs: number,
 ): (error: Error & { readonly code?: string }, socket: Socket) => void {
-  /** What they send is not listened to any more. */
+  /** Connections whose later bytes are ignored. */
   const refused = new WeakSet<Socket>();
   const inTurn = (socket: Socket, act: () => void): void => {
     const { ahead } = arrivingOn(socket);
@@ -46,7 +46,7 @@ export function watchClientErrors(
       act();
       return;
     }
-    // Those that every answer has are nearly as many as Node takes for a leak.
+    // Every answer already has nearly as many listeners as Node takes for a leak.
     ahead.setMaxListeners(ahead.getMaxListeners() + 1);
     ahead.once('close', () => inTurn(socket, act));
   };
@@ -66,7 +66,7 @@ export function watchClientErrors(
       `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\ncontent-type: application/json\r\n` +
         `content-length: ${Buffer.byteLength(body)}\r\ncache-control: no-store\r\n` +
         `x-request-id: ${requestId}\r\nrequest-id: ${requestId}\r\n${own.join('')}connection: close\r\n\r\n${body}`,
-      // What a slow sender might still send must not be taken for a whole request after all.
+      // After a timeout, late bytes of a slow sender must not complete the request after all.
       code === slow ? () => void socket.destroy() : undefined,
     );
     socket.once(

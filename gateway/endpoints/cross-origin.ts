@@ -86,7 +86,7 @@ export function openCrossOrigin(origins: readonly string[]): CrossOrigin | undef
   };
 }
 
-/** Those that were asked for and may be sent. */
+/** The requested headers that a page may send. */
 function allowedOf(asked = ''): string {
   return asked
     .split(',', 64)

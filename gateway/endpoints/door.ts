@@ -84,7 +84,7 @@ export class Door {
     return requestId;
   }
 
-  /** What is known of a request that did not come far: whose key it is, though the key may have expired. */
+  /** The caller of a request that is refused early: the holder of its key, expired or not. */
   refusedFor({ rawHeaders }: IncomingMessage): Refused {
     const { holder, refusals } = this.parts;
     const view = refusals && holder.current();

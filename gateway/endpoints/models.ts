@@ -154,7 +154,7 @@ export function describeModel(
   };
 }
 
-/** What a model costs is known of the targets that serve it. */
+/** The price of a model comes from the targets that serve it. */
 function pricingOf(route: RouteView | UnavailableView, caller: Caller | undefined): Pricing | null {
   if (!('targets' in route)) return null;
   return isOwnModel(route, caller) ? ownPricing : highestPricing(pricesOf(route, caller));

@@ -88,7 +88,7 @@ export class BodyReader implements Staged {
 
   private refuse(error: GatewayError): void {
     this.stop();
-    // What is read and dropped from here on may take a while; these bytes need not wait for it.
+    // The rest of the body is read and dropped, which may take a while; the bytes so far are freed now.
     this.chunks.takeEach();
     this.taker.onNoBody(error);
   }
@@ -149,7 +149,7 @@ function tooLarge(): GatewayError {
   return new GatewayError(
     'request_too_large',
     `The request body is larger than ${requestBytesMax / 1024 / 1024} MiB; send less.`,
-    // What is left of the body is not read, so the connection cannot be used again.
+    // The rest of the body is not read, so the connection cannot be used again.
     { headers: { connection: 'close' } },
   );
 }

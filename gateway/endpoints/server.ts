@@ -111,7 +111,7 @@ function admitted(parts: ServerParts, door: Door, handle: RequestListener): Begi
   };
 }
 
-/** While the event loop is late the heaviest callers are refused first, and so who asks is looked at here already. */
+/** While the event loop is late the heaviest callers are refused first, so the caller is looked up here already. */
 function mayCome(parts: ServerParts, { rawHeaders }: IncomingMessage): boolean {
   const { admission } = parts;
   if (!admission.mayEnter()) return false;

@@ -1,4 +1,4 @@
-// What has the ledger to tell of spending? One call to its read API, on a connection that stays open.
+// How much was spent, by the ledger's account? One call to its read API, on a connection that stays open.
 
 import type { Clock } from '../../core/clock.ts';
 import { type LedgerPlace, wayToLedger } from '../../core/contract/internal-tls.ts';
@@ -8,7 +8,7 @@ import { CallFault, OwnCalls, readBytes } from '../../core/kube/own-call.ts';
 export interface SpendClient {
   /** Rejects if the ledger does not answer within five seconds, or not with a page. */
   ask(after: number, day: string): Promise<SpendPage>;
-  /** What is being asked is given up. */
+  /** Cancels the call in flight. */
   close(): void;
 }
 

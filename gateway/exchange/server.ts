@@ -82,7 +82,7 @@ export function buildExchangeServer(parts: ExchangeParts, patienceMs = 10_000): 
       const callError = callErrorOf(error);
       const status = callError?.status ?? 500;
       const message = callError?.message ?? 'the gateway failed; ask again';
-      // What is left of a body that is refused is not read.
+      // The rest of a refused body is not read.
       if (status === 413) response.setHeader('connection', 'close');
       answerJson(response, status, { error: message });
     });

@@ -206,7 +206,7 @@ function editedWhole(bytes: Buffer, ordered: readonly Edit[]): Buffer {
 /** A millisecond at most of looking at bytes. */
 const stepBytes = 256 * 1024;
 
-/** What the constructor does in one go, in steps. Throws as it does. */
+/** The work of the constructor, in steps that can be spread over turns of the event loop. Throws as the constructor does. */
 export function* readInSteps(chunks: readonly Buffer[]): Generator<undefined, RequestBody, undefined> {
   const scan = yield* scanInSteps(yield* latin1InSteps(chunks), stepBytes);
   return new RequestBody(chunks, scan);

@@ -37,8 +37,8 @@ export function judgeShare(
 }
 
 /**
- * Where all pods keep a budget together. What was spent while the store was away, or what it forgot, is what the ledger knows and what each
- * process has not seen there yet. Only the former is kept: some of the latter may be in both for a moment.
+ * Where all pods keep a budget together. Spend that the store missed while it was away, or has lost, is in the ledger's sums and in each
+ * process's spend since. The store keeps only the former: for a moment some of the latter may be in both.
  */
 export function judgeTogether(
   { limit, amount, own }: BudgetClaim,

@@ -26,7 +26,7 @@ interface BudgetState {
 }
 
 export interface Glance {
-  /** What a reservation would come to. */
+  /** The result that a reservation would have. */
   readonly outcome: { readonly type: 'granted' } | Exclude<Outcome, { readonly type: 'granted' }>;
   /** Before it. */
   readonly limitStates: readonly LimitState[];

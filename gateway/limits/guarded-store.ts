@@ -165,8 +165,8 @@ export class GuardedStore {
     const dueAt = this.clock.now() + ms;
     this.clock.setTimer(ms, () => {
       const now = this.clock.now();
-      // Where it is we who are late, the calls may have been written only now, since a turn writes at its end. Else their answers have
-      // come: sockets are read between two timers.
+      // If our own timer is late, the calls may have been written only now, because a turn writes at its end. Otherwise their answers have
+      // arrived: sockets are read between two timers.
       const graceMs = now - dueAt >= 1 ? this.callBudgetMs : 1;
       this.clock.setTimer(graceMs, () => this.giveUpBefore(now - this.callBudgetMs));
     });

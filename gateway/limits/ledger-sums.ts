@@ -1,4 +1,4 @@
-// What was spent in each period, as the ledger tells it? By ApiKey, and by tenant as the sum of its ApiKeys.
+// How much was spent in each period, by the ledger's account? By ApiKey, and by tenant as the sum of its ApiKeys.
 
 import type { BudgetPeriod } from '../../core/contract/budget.ts';
 import type { SpendPage } from '../../core/contract/spend.ts';

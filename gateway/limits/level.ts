@@ -22,8 +22,8 @@ export function leakOf(limit: number, pods: number, windowMs: number): number {
 }
 
 /**
- * What would have to run out first; 0 if it fits. What is larger than the bucket fits into an empty one: a share of a limit
- * must never be too small for a request that the limit allows, and what is owed then keeps others out.
+ * The amount that must leak out first; 0 if the request fits. An amount above the capacity fits into an empty bucket: a share of a limit
+ * must never be too small for a request that the whole limit allows, and the excess then keeps other requests out.
  */
 export function lackOf(used: number, amount: number, capacity: number): number {
   const lack = used + Math.min(amount, capacity) - capacity;

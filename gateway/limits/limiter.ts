@@ -453,7 +453,7 @@ export class Limiter implements Limits {
     this.ownBudgets.sweep(clock.wallMs());
   }
 
-  /** What it used is not known here, and what was reserved stays used; what it cost the ledger may tell. */
+  /** The request's use is unknown here, so its reservation counts as used; its cost may come from the ledger. */
   private giveUp(held: Held): void {
     held.reserved = nothing;
     this.end(held, nothing, 0);
@@ -473,7 +473,7 @@ function verdictOf(claim: BudgetClaim | undefined, reading = notFound): BudgetVe
   return claim === undefined ? 'granted' : judgeTogether(claim, reading);
 }
 
-/** What the store says was used, where refusals and headers look for it. */
+/** Stores the readings of the store where refusals and headers look for them. */
 function note(seats: readonly Seat[], wanted: Wanted, { readings }: ReservationAnswer): void {
   for (const [at, seat] of seats.entries()) {
     const reading = readings[at];

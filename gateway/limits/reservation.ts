@@ -22,7 +22,7 @@ export interface BudgetClaim {
   readonly own: BudgetReading;
   /** What must be left for the request while others are in flight. */
   readonly amount: number;
-  /** What it can cost at most, and is held for it, whether or not so much is left; absent: `amount`. */
+  /** Held for its highest possible cost, whether or not so much is left; absent: `amount`. */
   readonly hold?: number | undefined;
   /** Unix milliseconds; undefined: the period never ends. */
   readonly endMs: number | undefined;

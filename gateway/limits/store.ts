@@ -20,7 +20,7 @@ export interface StoreAddress {
 /** Rejects if the store does not answer, or answers with an error; the caller decides how long it waits. */
 export interface LimitStore {
   reserve(reservation: Reservation): Promise<ReservationAnswer>;
-  /** What a reservation would find; the store stays as it is. */
+  /** The result that a reservation would have; changes nothing. */
   look(reservation: Reservation): Promise<ReservationAnswer>;
   /** Gives the time by which it was done. */
   settle(settlement: Settlement): Promise<number>;
@@ -44,7 +44,7 @@ export async function openStore({ url, password, prefix }: StoreAddress): Promis
     lazyConnect: true,
     connectTimeout: connectTimeoutMs,
     keepAlive: 10_000,
-    // What is not answered is answered for by the share of the pod, and never sent twice.
+    // For a call without an answer the pod decides by its own share, and the call is never sent twice.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,

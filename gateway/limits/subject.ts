@@ -1,4 +1,4 @@
-// Whose limits are they, and what does one request ask of them?
+// What is limited, and what does one request ask of those limits?
 
 import type { Measure } from '../../core/catalog/limits.ts';
 import type { Budget } from '../../core/contract/budget.ts';

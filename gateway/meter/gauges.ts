@@ -18,7 +18,7 @@ export interface MetricReadings {
   tableSource(): TableOrigin | undefined;
   /** Since the operator's last heartbeat; undefined for tables without an operator. */
   tableAgeSeconds(): number | undefined;
-  /** Those that are not closed. */
+  /** Breakers that are not closed. */
   breakers(): readonly BreakerFacts[];
   /** Keys in cooldown. */
   coolingKeys(): readonly CoolingKeyFacts[];

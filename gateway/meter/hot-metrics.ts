@@ -40,7 +40,7 @@ function retainSeries(
     if (!isKept((name) => labels[names.indexOf(name)])) values.delete(key);
 }
 
-/** What is found by two names that exist already: no third one is made of them, and hashed, at each look. */
+/** A map by two existing strings: a look-up neither joins them nor hashes a third string. */
 export class PairMap<Value> {
   private readonly byFirst = new Map<string, Map<string, Value>>();
 

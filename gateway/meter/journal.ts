@@ -232,7 +232,7 @@ class FileJournal implements ReadableJournal {
       const { renames } = this;
       const bytes = await readLines(path, offset, isGrowing ? this.written : undefined);
       if (renames !== this.renames || this.isRenaming) {
-        // What was read may have been another file under the same name.
+        // A rotation may have replaced the file under the same name in the meantime.
         await this.writing;
         return this.pageAt(place);
       }
@@ -320,7 +320,7 @@ class FileJournal implements ReadableJournal {
     }
   }
 
-  /** What the disk does not take goes with the process, and where the log takes it, not even then. */
+  /** Records that the disk does not take are lost with the process, unless the log takes them. */
   private async reportUnwritten(): Promise<void> {
     const { report } = this;
     const { bytes, lines } = this.waiting.take();

@@ -30,7 +30,7 @@ export interface AttemptFacts {
   readonly outcome: LedgerRecord['outcome'];
   readonly status: number | undefined;
   readonly failure: string | undefined;
-  /** What was wrong with its answer, in words. */
+  /** The fault of its answer, in words. */
   readonly cause?: string | undefined;
   /** The upstream has been given the request, or a part of it. */
   readonly isSent?: boolean | undefined;
@@ -58,7 +58,7 @@ export function recordId(requestId: string, number: number): string {
   return `${requestId}.${number}`;
 }
 
-/** What of its record everybody wants who counts, limits and settles. */
+/** The members of its record that counting, limits and settlement need. */
 export type RatedAttempt = Pick<
   LedgerRecord,
   | ('provider' | 'upstreamModel' | 'clientDialect' | 'upstreamDialect' | 'isStream')
@@ -168,9 +168,9 @@ function countUsage(facts: AttemptFacts): { readonly usage: Usage; readonly isEs
 }
 
 /**
- * Where the upstream gave no counts: what was seen of the answer, and the size of the request. Nothing for an attempt that failed
- * without a sign of work; one that was cut off by our own end, or by a caller who left, may have been at work: to close the connection
- * does not take back what the upstream has read.
+ * Used if the upstream gave no counts: from the content seen, and the size of the request. Zero for an attempt that failed
+ * without a sign of work. An attempt that we or the caller cut off may have been at work: closing a connection does
+ * not take back a request that the upstream has read.
  */
 function estimateUsage(facts: AttemptFacts): Usage {
   const { outputEstimate, counted } = facts;

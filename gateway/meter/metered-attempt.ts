@@ -145,7 +145,7 @@ export class MeteredAttempt extends OpenAttempt implements AttemptFacts {
     if (this.rating === undefined) this.look(isUndelivered);
     else this.isWasted = isUndelivered;
     const line = ledgerLine(this, rateAttempt(this));
-    // That is still to be decided.
+    // Decided only at the end.
     this.isWasted = false;
     return line;
   }

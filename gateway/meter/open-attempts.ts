@@ -84,7 +84,7 @@ export class OpenAttempts {
     this.isStale = false;
   }
 
-  /** What the group was taken with is written again, whichever of the files it failed at. */
+  /** The group's marks are written again, in whichever file the write failed. */
   failed(): void {
     this.isStale = true;
   }

@@ -1,5 +1,5 @@
-// Who counts tokens where the upstream has not? A thread that is started for the first answer without counts, and ended when there
-// was none for a while. Requests wait for none of it: it is their records that wait.
+// Where are tokens counted that the upstream has not counted? In a thread that starts with the first answer without counts, and ends after a
+// while without one. No request waits for it; only ledger records do.
 
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../core/clock.ts';
@@ -71,7 +71,7 @@ export class TokenCounter {
     while (this.open.size > 0) await Promise.all(this.open);
   }
 
-  /** What is being counted is given up. */
+  /** Cancels the count in progress. */
   end(): void {
     this.cancelIdle?.();
     const { worker } = this;

@@ -1,5 +1,5 @@
-// What is at hand to be sent for the calls of one request in another dialect than its own? Equal calls share one body, and each counts in
-// the room for bodies: one request of many calls would be held many times over.
+// Which bodies are ready to be sent for the calls of one request in another dialect than its own? Equal calls share one body, but each call
+// counts in the room for bodies: a request of many calls must not be held many times over.
 
 import type { Conversation } from '../dialects/conversation.ts';
 import type { UpstreamCall } from '../dialects/dialect.ts';

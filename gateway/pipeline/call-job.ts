@@ -48,7 +48,7 @@ export interface CallingRequest {
   readonly isUndelivered: boolean;
   /** Whether all of it was for nothing; undefined: it depends on its other calls, and is known when it ends. */
   readonly isWasted: boolean | undefined;
-  /** What a call asks, as far as it matters for counting. */
+  /** The input of a call, as far as counting needs it. */
   inputOf(call: number): { readonly chunks: readonly Buffer[]; readonly bytes: number };
   estimateInputOf(call: number): number;
   open(candidate: Candidate, call: number): AttemptIo<Answer>;
@@ -100,7 +100,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
   private reader: AnswerReader<Answer> | undefined;
   private attempt: MeteredAttempt | undefined;
   private watched: Watched | undefined;
-  /** What a target refused in this request, until it has answered without. */
+  /** Members that a target refused in this request, until it has answered without them. */
   private withheld: { readonly targetId: string; readonly names: ReadonlySet<string> } | undefined;
   /** Members left out of the attempt in flight. */
   private refuses: ReadonlySet<string> | undefined;
@@ -225,7 +225,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
     const name = refusedMember(error);
     const { target } = this.at(position);
     if (name === undefined || this.refuses?.has(name)) return false;
-    // What the caller wrote is the caller's to mend, and a parameter of the route its owner's.
+    // A member of the caller is the caller's to correct, and a parameter of the route its owner's.
     if (this.exchange.body.member(name) || Object.hasOwn(target.entry.parameters, name)) return false;
     this.withheld = { targetId: target.healthId, names: new Set([...(this.refuses ?? []), name]) };
     return true;

@@ -14,7 +14,7 @@ const turnTokens = 8;
 /** Text that a provider adds around tools. */
 const toolsTokens = 600;
 
-/** What the conversation costs as input, rather too much than too little. */
+/** Input tokens of the conversation, rather too many than too few. */
 export function estimateInput({ system, turns, tools, output }: Conversation): number {
   const parts = [...system, ...turns.flatMap((turn) => turn.parts)];
   const fixed = turnTokens * (turns.length + 1) + (tools.length > 0 ? toolsTokens : 0);

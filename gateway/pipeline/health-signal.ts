@@ -67,7 +67,7 @@ export function healthSignal(
       break;
   }
   const error = errorOf(failure);
-  // What a request refers to may be unknown as well.
+  // The 404 may be about stored state that the request refers to.
   const isUnknown = failure.kind === 'status' && (failure.status === 404 || failure.status === 410);
   if (isUnknown && hasStoredState) return { type: 'none' };
   // Where it is a matter of the key, the target may serve it with another.

@@ -161,8 +161,8 @@ export function ownersTimeoutFor(
 }
 
 /**
- * Whether the route is of who owns the provider: of its namespace, or one that serves other namespaces too, as none but the
- * platform's may. What others say in their routes is theirs to bear.
+ * Whether the owner of the provider also owns the route: it is of the same namespace, or serves other namespaces too, as only the
+ * platform's routes may. A fault in another owner's route does not count against the provider.
  */
 export function isOwnersRoute({ plan }: Pick<RoutedExchange, 'plan'>, { target }: Candidate): boolean {
   const { namespace, entry } = plan.route;

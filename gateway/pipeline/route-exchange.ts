@@ -128,7 +128,7 @@ function translated(
   try {
     translation = translateFor(exchange, plan);
   } catch (error) {
-    // What we cannot read, a target that speaks the caller's own dialect may still understand.
+    // We cannot read the request, but a target that speaks the caller's own dialect may.
     const candidates = plan.candidates.filter(isNative);
     if (candidates.length === 0) throw error;
     return { plan: { ...plan, candidates }, translation: undefined };

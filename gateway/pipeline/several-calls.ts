@@ -13,7 +13,7 @@ import type { Answer, RoutedExchange } from './parts.ts';
 export class SeveralCalls {
   readonly calls: number;
   readonly inputs: CallInputs;
-  /** Who was asked last, by the call. */
+  /** The last candidate that each call has tried. */
   readonly asked = new Map<number, Candidate>();
   /** What waits to hear whether any of them was delivered. */
   readonly undecided: ((isWasted: boolean) => void)[] = [];

@@ -19,7 +19,7 @@ export interface StreamedRequest {
   readonly exchange: RoutedExchange;
   readonly share: AnswerShare;
   readonly isUndelivered: boolean;
-  /** Who serves it, as far as it is known. */
+  /** The candidates that serve it, as far as they are known. */
   servers(): readonly Candidate[];
   /** Names and values in turn. */
   head(): string[];

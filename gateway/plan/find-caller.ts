@@ -1,4 +1,4 @@
-// Who would be asking? The ApiKey that is named, or one of the namespace that may do what any may.
+// Which caller does a plan assume? The named ApiKey, or a key with the rights of any key of the namespace.
 
 import type { CatalogRequest } from '../../core/contract/plan.ts';
 import type { KeyEntry } from '../../core/contract/routing-table.ts';

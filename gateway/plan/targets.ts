@@ -1,4 +1,4 @@
-// What is said of each target of a plan? Candidates in their order, then the targets of the route that are none for this request.
+// What does a plan say about each target? Candidates in their order, then the route's targets that cannot serve this request.
 
 import { rankUpstreams } from '../../core/catalog/capabilities.ts';
 import type { PlanTarget } from '../../core/contract/plan.ts';

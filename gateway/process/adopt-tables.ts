@@ -1,4 +1,4 @@
-// What has to know of each table, when it comes?
+// Which parts must be notified of each new table?
 
 import type { Limiter } from '../limits/limiter.ts';
 import type { Metrics } from '../meter/metrics.ts';

@@ -139,7 +139,7 @@ async function closeParts({
   exchange,
 }: DrainParts): Promise<void> {
   await limiter.close();
-  // What was used is safe by now; a collector that is gone must not hold the process.
+  // Usage is safe by now; an unreachable collector must not hold the process.
   await telemetry?.close(telemetryFlushMs);
   credentials.close();
   await pools.close();

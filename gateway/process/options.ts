@@ -67,7 +67,7 @@ export interface GatewayOptions {
   readonly endpoints?: readonly OperationEndpoint[];
   /** In place of what requests count, for measuring what that costs. */
   readonly requestMetrics?: PipelineParts['metrics'];
-  /** What it takes on; what is left out is derived from its memory. */
+  /** Limits on load; missing members are derived from the process's memory. */
   readonly bounds?: Partial<DoorBounds>;
   /** For tests; the system's where left out. */
   readonly clock?: Clock;

@@ -1,5 +1,5 @@
-// What has a process done once before its first caller? Read and translated one request of each dialect: what V8 sees for the first time
-// is slow, and a pod that has just become ready gets its share of the load at once.
+// Which work does a process do before its first caller? It reads and translates one request of each dialect: V8 is slow on code that it sees
+// for the first time, and a pod that has just become ready gets its share of the load at once.
 
 import { dialectNames, upstreamDialectNames } from '../../core/catalog/dialects.ts';
 import { smallestRequest } from '../../core/catalog/smallest-request.ts';

@@ -20,7 +20,7 @@ export class RequestHead {
   contentEncoding: string | undefined;
   transferEncoding: string | undefined;
   expect: string | undefined;
-  /** The first one that was sent twice of those that decide who is asking, or what the body is. */
+  /** The first repeated header of those that decide the caller or the form of the body. */
   repeated: string | undefined;
 
   add(name: string, value: string): void {

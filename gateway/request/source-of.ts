@@ -1,4 +1,4 @@
-// Whom does an address stand for, where callers are counted by it?
+// Which caller does an address count as?
 
 /**
  * For IPv6 the network of 64 bits: one client usually has all its addresses. Some proxies write the port too, as `1.2.3.4:5` and

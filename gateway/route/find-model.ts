@@ -62,7 +62,7 @@ export function listModels(view: TableView, caller: Caller | undefined): readonl
   return view.routes.filter((route) => findListed(view.byModel, caller, route.entry.model) === route);
 }
 
-/** Those of them that are out of service now. */
+/** The models that are out of service now. */
 export function listUnavailable(view: TableView, caller: Caller | undefined): readonly UnavailableView[] {
   return view.unavailable.routes.filter(
     (route) => findListedModel(view, caller, route.entry.model) === route,

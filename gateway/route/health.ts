@@ -41,7 +41,7 @@ export type HealthSignal =
   /** The provider does not know the model. */
   | { readonly type: 'misconfigured'; readonly cause?: string }
   | KeyCooldown
-  /** What the key or identity may not do: counts as a failed call of the target, for no breaker and no cooldown. */
+  /** The key or identity lacks a right: counts as a failed call of the target, but for no breaker and no cooldown. */
   | { readonly type: 'denied'; readonly cause: string }
   /** Says nothing: a caller's mistake, a caller that went away. */
   | { readonly type: 'none' };
@@ -412,7 +412,7 @@ export class Health {
     });
   }
 
-  /** What came of the recent calls of each target; those that fail come first. @param unixOffsetMs As below. */
+  /** The result of the recent calls of each target, failing ones first. @param unixOffsetMs As below. */
   targetCalls(nowMs: number, unixOffsetMs: number): readonly TargetCalls[] {
     const lines = [...this.cells].flatMap(([id, cell]): TargetCalls[] => {
       const reading = cell.calls.read(nowMs);

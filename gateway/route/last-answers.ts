@@ -1,4 +1,4 @@
-// Who was answered last, by which model with which key? What tells a failure of one caller from one of all.
+// Which caller was answered last, by which model with which key? This separates a failure of one caller from one of all callers.
 
 /** Of one model with one key. Changed in place: it is noted with each answer. */
 interface LastAnswer {

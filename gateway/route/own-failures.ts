@@ -26,7 +26,7 @@ export class OwnFailures {
     return nowMs - othersAtMs < othersWithinMs && nowMs - lastMs < memoryMs;
   }
 
-  /** What was asked in between shows that the caller is served too: its next failure is news. */
+  /** An answer in between shows that the caller is served too: its next failure is news. */
   onAnswered(target: string, caller: string): void {
     if (this.failures.size > 0) this.failures.get(target)?.delete(caller);
   }

@@ -1,4 +1,4 @@
-// What came of the calls of one target in the last minutes? Attempts only add to numbers; all else is done when they are read.
+// How did the calls of one target end in the last minutes? Attempts only add to numbers; all else is done when they are read.
 
 /** Two spans are kept, so a call is remembered for five to ten minutes. */
 const spanMs = 300_000;

@@ -22,7 +22,7 @@ interface Held {
 /** As large as one plain answer may be; a bound below it would never let that one through. */
 const aloneBytesMax = 32 * 1024 * 1024;
 
-/** What is left is for callers that hold little. */
+/** The rest is for callers that hold little. */
 const commonShare = 7 / 8;
 
 /** Of the room: what a caller has whatever others hold, as long as there is any. */

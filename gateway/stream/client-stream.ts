@@ -16,7 +16,7 @@ export interface ClientStreamOwner {
   readonly keepAliveMs: number;
   /** What means nothing in the client's dialect; never between the halves of an event. */
   readonly keepAlive: string;
-  /** A client that takes nothing for this long is gone. Asked whenever it begins to be full: who serves it may have changed. */
+  /** A client that takes nothing for this long is gone. Read whenever the client stops taking bytes: another target may serve by then. */
   writeStallMs(): number;
   /** Names and values in turn; asked once, when the answer is opened. */
   head(): string[];

@@ -1,5 +1,5 @@
-// What is held of an answer that is given out whole? Everything its calls have given, until all of
-// them have answered. What is too long to be held goes out, and then all else as it comes.
+// Which bytes of an answer are held until it is whole? All bytes of its calls, until all calls have answered. An answer that is too long
+// to be held goes out, and later bytes go out as they come.
 
 import type { CancelSignal } from './cancellation.ts';
 import { Pieces } from './pieces.ts';
@@ -11,7 +11,7 @@ interface Client {
 }
 
 interface HeldAnswerOptions {
-  /** What is more than this is not held. */
+  /** Above this the answer is no longer held. */
   readonly bytesMax: number;
   /**
    * Called when the number of held bytes changes, with the difference (below 0: it shrank).

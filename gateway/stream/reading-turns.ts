@@ -19,7 +19,7 @@ const burstBytes = 8 * 1024 * 1024;
 
 export class ReadingTurns {
   private isPacing = false;
-  /** That were read since the last look at the process. */
+  /** Bytes read since the last look at the load. */
   private unseenBytes = 0;
   private readonly options: ReadingTurnsOptions;
   private readonly waiting = new Map<TenantUse, Map<KeyUse, (() => void)[]>>();

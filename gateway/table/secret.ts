@@ -1,4 +1,4 @@
-// A value that must not be printed: it shows itself only to the one who asks for it by name.
+// A value that must not be printed: only an explicit `reveal` shows it.
 
 import { inspect } from 'node:util';
 

@@ -1,5 +1,5 @@
-// Seat: with what is a request signed in? A key of the table has no end. What is exchanged for one has: it is renewed here, before
-// the attempt that finds it ended.
+// Seat: with which credential is a request signed in? A key of the table has no end. A token that is exchanged for a key has one: it is
+// renewed here, before the attempt that finds it ended.
 //
 // A new key in the table is a new credential. So the two renewals meet in one place: a renewal that fails is a failed attempt, and
 // after that route/renew.ts looks for a newer key.
@@ -44,7 +44,7 @@ export interface Lease {
   readonly secrets?: readonly Secret[];
 }
 
-/** Called once for every key of every table. What is exchanged for a key is kept by `means`: tables change more often than keys. */
+/** Called once for every key of every table. `means` keeps the tokens that are exchanged for a key: tables change more often than keys. */
 export type CredentialFor = (
   provider: ProviderView,
   endpoint: KeyedEndpoint,

@@ -1,5 +1,5 @@
-// What is each request signed in with, and what of that has to be exchanged? Whatever a table names is exchanged when the table comes, and kept
-// from then on: a request finds it at hand, and the operator learns whether it is any good.
+// Which credential signs in each request, and which of them must be exchanged? Every credential that a table names is exchanged when the
+// table comes, and kept: a request finds it ready, and the operator learns whether it works.
 
 import type { Clock } from '../../core/clock.ts';
 import type { CredentialState } from '../../core/contract/exchange.ts';

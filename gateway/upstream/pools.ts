@@ -109,8 +109,8 @@ export class UpstreamPools implements TokenPools {
   }
 
   private findPool(provider: ProviderView, connectMs: number, isFresh: boolean): Pool {
-    // A request that began under an older table may still ask for the provider's former connections:
-    // it must not leave that pool behind for those who know the new one.
+    // A request that began under an older table may still ask for the provider's former connections: later requests must not get that
+    // pool.
     const key = `${provider.entry.id} ${connectMs} ${isFresh ? 'fresh' : 'kept'} ${provider.connectionPrint}`;
     const open = this.pools.get(key);
     if (open) return open.pool;

@@ -32,7 +32,7 @@ class RenewedCall implements UpstreamCall {
       try {
         this.call = sendWith(lease);
       } catch {
-        // What it says may hold what the request is signed with.
+        // The message may hold the credential, so it is replaced.
         fail('the request cannot be signed or written');
         return;
       }

@@ -24,7 +24,7 @@ type BreakCode = EgressErrorCode | 'reset' | 'session_failed' | 'bad_head';
 
 /** Callbacks of a call. Each call ends with exactly one of `onEnd` and `onBreak`, unless it was aborted. */
 export interface UpstreamReceiver {
-  /** What came in one turn may be given as one chunk; absent: chunk by chunk. */
+  /** Chunks of one turn may be given as one; absent: chunk by chunk. */
   readonly takesJoined?: boolean;
   onHead(status: number, header: (name: string, at?: number) => string | undefined): void;
   onBody(chunk: Buffer): void;

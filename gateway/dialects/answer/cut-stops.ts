@@ -63,7 +63,7 @@ class CutStream implements StreamDecoder {
   private readonly matcher: StopMatcher;
   /** Text that may be the beginning of a stop sequence, as it came. */
   private held: HeldDelta[] = [];
-  /** Those before it have been given out. */
+  /** Held deltas before this position have been given out. */
   private heldFrom = 0;
   private heldLength = 0;
   private textIndex: number | undefined;

@@ -5,7 +5,7 @@ import { parseJson } from '../../../core/parse-json.ts';
 import { asRecord } from '../../json/record.ts';
 import type { AnswerChoice, FinishReason } from '../conversation.ts';
 
-/** What was cut short is cut short on purpose: by a limit of the caller's, or a filter. */
+/** Every other finish reason cuts an answer short on purpose: a limit of the caller's, or a filter. */
 const whole: ReadonlySet<FinishReason> = new Set(['stop', 'stop-sequence', 'tool-calls']);
 
 export function flawOfChoices(choices: readonly AnswerChoice[]): string | undefined {

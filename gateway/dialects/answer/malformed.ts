@@ -30,8 +30,8 @@ export function loseEvent(facts: AnswerFacts, isPiece: boolean): void {
 }
 
 /**
- * Called where a stream gives input of a tool call, or ends with one. What has a gap may still be JSON, and a
- * tool would be called with what no model has said.
+ * Called where a stream gives input of a tool call, or ends with one. Input with a gap may still be valid JSON, and the client would
+ * call a tool with arguments that the model has not written.
  */
 export function checkCallsAreWhole(facts: AnswerFacts): void {
   if (facts.malformedFrames > 0) failMalformed(facts, 'an event was lost, and the answer calls tools');
@@ -51,7 +51,7 @@ export function malformed(detail: string): { readonly ok: false; readonly fault:
   return { ok: false, fault: { kind: 'malformed', detail } };
 }
 
-/** Says nothing about who sent it: only where an answer is wanted whole does it matter. */
+/** Not a fault of the upstream: it matters only with assured delivery. */
 export function unusable(detail: string): { readonly ok: false; readonly fault: AnswerFault } {
   return { ok: false, fault: { kind: 'unusable', detail } };
 }

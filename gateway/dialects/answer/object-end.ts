@@ -5,7 +5,7 @@ export class ObjectEnd {
   private depth = 0;
   private isInText = false;
   private isEscaped = false;
-  /** What comes is no object. */
+  /** The input is not an object. */
   private isOther = false;
   private hasEnded = false;
 

@@ -1,6 +1,5 @@
-// What comes of one choice of a streamed answer, as stream parts: opened, filled and ended one after
-// the other, whatever order the upstream has. What belongs to a later part waits until the earlier
-// one has ended. Every decoder writes through it.
+// The answer of one choice of a stream, as stream parts: opened, filled and ended one after the other, in whatever order the upstream
+// sends them. Content of a later part waits until the earlier part has ended. Every decoder writes through this class.
 
 import { parseJson } from '../../../core/parse-json.ts';
 import { asRecord } from '../../json/record.ts';
@@ -22,12 +21,12 @@ import { ObjectEnd } from './object-end.ts';
 export const partsMax = 1_000;
 
 /**
- * How often, over a whole answer, such a list may be looked through for what a piece goes on with, counted in entries. That is nearly
- * always the last one, at which each search begins.
+ * How many entries of such a list may be compared over a whole answer, to find the part that a piece continues. The search begins at
+ * the last entry, which is nearly always the right one.
  */
 export const looksMax = 10_000 * partsMax;
 
-/** What it takes to keep a piece, beside its text. */
+/** Memory for a kept piece, beside its text. */
 export const pieceBytes = 64;
 
 export type TextKind = 'text' | 'refusal' | 'thinking';
@@ -76,7 +75,7 @@ export class PartWriter {
     this.parts = parts;
   }
 
-  /** What has been written since the last time. */
+  /** The parts written since the last call. */
   take(): readonly StreamPart[] {
     return this.parts.splice(0);
   }

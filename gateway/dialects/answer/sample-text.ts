@@ -1,5 +1,5 @@
-// What was generated in these events? Of any dialect, by the names that all of them give to pieces of an answer: for an estimate, not
-// for a client.
+// Which text was generated in these events? Works for every dialect, by the member names that they use for pieces of an answer: for an
+// estimate, not for a client.
 
 import { parseJson } from '../../../core/parse-json.ts';
 import { asRecord } from '../../json/record.ts';

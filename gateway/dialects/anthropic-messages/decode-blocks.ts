@@ -147,7 +147,7 @@ const blocksOf: Readonly<Record<Place, Readonly<Record<string, DecodeBlock>>>> =
 
 const hostedTypes = new Set(['server_tool_use', 'mcp_tool_use', 'container_upload', 'fallback']);
 
-/** What the provider's own tools wrote: their kinds grow, and only that provider can read them. */
+/** Blocks of the provider's own tools: new kinds appear, and only that provider can read them. */
 function isHosted(type: string): boolean {
   return hostedTypes.has(type) || type.endsWith('_tool_result');
 }

@@ -16,7 +16,7 @@ import { encodeMessages, encodeText } from './encode-turns.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What the dialect has no word for is left out: the capabilities table has decided about it. */
+/** Features without a word in the dialect are left out: the capabilities table has decided so. */
 export function encodeMessagesRequest(
   conversation: Conversation,
   target: UpstreamTarget,

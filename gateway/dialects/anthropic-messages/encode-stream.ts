@@ -43,7 +43,7 @@ class MessageEncoder implements PartsEncoder {
   private hasRefusal = false;
   /** Of the block that is open, else of the next. */
   private index = 0;
-  /** What the open part's deltas are. */
+  /** Type of the open part, and so of its deltas. */
   private part: PartHead['type'] | undefined;
   private isBlockOpen = false;
   /** The last part was text. */

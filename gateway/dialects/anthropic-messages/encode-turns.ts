@@ -46,7 +46,7 @@ export function encodeMessages(
   return mayPrefill ? [...messages.slice(0, -1), withoutLastSpace(last)] : [...messages, nudge];
 }
 
-/** What the user says where the dialect wants the user to speak and the caller has nothing. */
+/** User text for a place where the dialect demands a user turn and the caller has none. */
 const nudge: Message = { role: 'user', content: [{ type: 'text', text: 'Go on.' }] };
 
 /** Neighbours of one role are one message: what became of a system turn, or stood around one left out. */

@@ -27,8 +27,8 @@ export function readMessagesErrorEvent(data: string): UpstreamError {
 }
 
 /**
- * The error inside an answer or an event of status 200; undefined if it carries none. Those who serve other models in this
- * dialect say it with the stop reason too, of the message or of its last delta.
+ * The error inside an answer or an event of status 200; undefined without one. Servers of other models in this dialect may report an
+ * error only in the stop reason, of the message or of its last delta.
  */
 export function readMessagesErrorMember(value: unknown): UpstreamError | undefined {
   const error = readErrorMember(value);

@@ -114,7 +114,7 @@ function isAssistant(turn: unknown): boolean {
   return asRecord(turn)?.role === 'assistant';
 }
 
-/** What a tool says is no question. */
+/** A turn of tool results is not a question. */
 function isQuestion(turn: unknown): boolean {
   return (
     asRecord(turn)?.role === 'user' &&

@@ -19,7 +19,7 @@ interface EncodedThinking {
 /** Room for thinking at an effort that has no budget. */
 const thinkingTokensMax = 32_768;
 
-/** What a model may write where neither the caller nor the route says it. */
+/** Output limit if neither the caller nor the route sets one. */
 const tokensMaxDefault = 8192;
 
 /** The caller's wish as far as the model and the rest of the request allow it, else the route's. */

@@ -43,7 +43,7 @@ export function encodeConverseTurns(
   return mayPrefill ? [...whole.slice(0, -1), withoutLastSpace(last)] : [...whole, nudge];
 }
 
-/** What the user says where Converse wants the user to speak and the caller has nothing. */
+/** User text for a place where Converse demands a user turn and the caller has none. */
 const nudge: { role: Message['role']; content: Block[] } = { role: 'user', content: [{ text: 'Go on.' }] };
 
 /** A document needs text in its message. */

@@ -111,7 +111,7 @@ function push(contents: Content[], role: Content['role'], parts: readonly WirePa
   else contents.push({ role, parts: [...parts] });
 }
 
-/** What the user says where the dialect wants the user to speak and the caller has nothing. */
+/** User text for a place where the dialect demands a user turn and the caller has none. */
 const nudge: WirePart = { text: 'Go on.' };
 
 /** Precedes media of results: an image may hold instructions, and they are not the user's. */
@@ -138,7 +138,7 @@ function signatureOf({ opaque }: PartOf<'thinking'>): string | undefined {
 function argsOf({ kind, input }: PartOf<'tool-call'>): unknown {
   if (kind === 'custom') return { input };
   if (input.trim() === '') return {};
-  // What is no object stays readable under a name that no tool has.
+  // Gemini takes only an object: other input stays readable under a name that no tool has.
   return isRecord(parseJson(input)) ? new JsonText(input) : { _raw: input };
 }
 

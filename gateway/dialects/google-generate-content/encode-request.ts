@@ -19,7 +19,7 @@ type Members = Readonly<Record<string, unknown>>;
 /** With more, the gateway cuts at them itself. */
 export const stopsMax = 5;
 
-/** What the dialect has no word for is left out: the capabilities table has decided about it. The model and the stream are in the path. */
+/** Features without a word in the dialect are left out, as the capabilities table says. The model and the stream are in the path. */
 export function encodeGeminiRequest(
   conversation: Conversation,
   target: UpstreamTarget,

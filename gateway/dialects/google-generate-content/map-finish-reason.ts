@@ -17,7 +17,7 @@ const filters: ReadonlySet<string> = new Set([
   ...['IMAGE_SAFETY', 'IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION'],
 ]);
 
-/** What the model wrote is no answer; where nothing of it was shown, another try may give one. */
+/** The model wrote an unusable answer; before any content, another try may succeed. */
 const failures: ReadonlySet<string> = new Set([
   ...['MALFORMED_FUNCTION_CALL', 'MALFORMED_RESPONSE', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS'],
   'MISSING_THOUGHT_SIGNATURE',

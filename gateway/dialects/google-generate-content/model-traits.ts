@@ -29,7 +29,7 @@ export type ThinkingLevel = 'MINIMAL' | 'LOW' | 'MEDIUM' | 'HIGH' | 'XHIGH';
 export function traitsOf(upstreamModel: string): ModelTraits {
   const name = upstreamModel.slice(upstreamModel.lastIndexOf('/') + 1).toLowerCase();
   const generation = generationOf(name);
-  // What is not known to be old is taken for new: old models are switched off.
+  // An unknown model is taken for the newest generation: old models are switched off.
   const since = generation ?? newest;
   return {
     takesSystem: !name.startsWith('gemma'),

@@ -41,7 +41,7 @@ class ChatChoiceReader implements ChoiceReader {
     const tokens = asRecord(entry.logprobs)?.content;
     if (Array.isArray(tokens)) for (const token of tokens) this.logprobs.push(token);
     if (message) this.message(message);
-    // Those of text that came with them have gone.
+    // The log probabilities of text have been written with it; these are left.
     if (Array.isArray(tokens) && this.logprobs.length > 0) this.countLogprobs(heapBytesOf(tokens));
   }
 

@@ -77,7 +77,7 @@ function decodeMessage(message: JsonRecord, path: string, legacy: LegacyCalls, n
 
 function decodeAssistant(message: JsonRecord, path: string, legacy: LegacyCalls, note: NoteAsk): Part[] {
   const refusal = readOptionalText(message.refusal, `${path}.refusal`) ?? '';
-  // What was said is at the provider that said it, under an id.
+  // The audio is stored at the provider that made it, under an id.
   if (asRecord(message.audio)) note('audio-out', `${path}.audio`);
   return [
     ...decodeThinking(message, path, note),

@@ -1,5 +1,4 @@
-// How is the answer to be made? Everything of a request but its input and tools. What is the default
-// anyway asks for nothing.
+// How is the answer to be made? Everything of a request but its input and tools. A member with its default value demands no feature.
 
 import { asRecord, isRecord } from '../../json/record.ts';
 import type { Conversation, OutputFormat, Reasoning, Sampling } from '../conversation.ts';

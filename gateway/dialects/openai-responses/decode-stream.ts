@@ -99,7 +99,7 @@ class ResponsesStreamDecoder implements StreamDecoder {
       default:
         if (!type.startsWith('response.')) return;
         this.start(response);
-        // What the client's dialect has no words for is the answer's progress too.
+        // Events without a word in the client's dialect still show progress.
         if (isStep(type)) this.facts.steps++;
         this.items.read(type, event);
     }

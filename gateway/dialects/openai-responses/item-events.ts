@@ -28,7 +28,7 @@ interface ItemState {
   thoughtSource: string | undefined;
 }
 
-/** What it takes to know an item, beside what it is called. */
+/** Memory for a known item, beside its names. */
 const itemBytes = 500;
 
 export class ItemEvents {

@@ -41,7 +41,7 @@ export interface ItemForms {
   readonly clientTools: ReadonlySet<ClientToolType>;
 }
 
-/** What it takes to keep an item, or a part of one, beside its text. */
+/** Memory for a kept item, or for a part of one, beside its text. */
 const itemBytes = 500;
 
 export class OutputItems {
@@ -92,7 +92,7 @@ export class OutputItems {
       form,
       input: new KeptText(),
     } as const;
-    // What it is to do is one value, which is known when it is whole.
+    // Its action is one value, which is known only when the input is whole.
     if (form) this.item = item;
     else this.openCall(item);
   }

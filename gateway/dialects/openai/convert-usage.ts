@@ -125,7 +125,7 @@ function isWhole(value: unknown): boolean {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** What a chunk tells of usage, not read yet: Moonshot tells it with the choice that ends. */
+/** The raw usage of a chunk: Moonshot sends it with the choice that ends. */
 export function usageIn({ usage, choices }: JsonRecord): unknown {
   if (asRecord(usage) || !Array.isArray(choices)) return usage;
   for (const choice of choices) {
@@ -164,7 +164,7 @@ export function encodeOpenAiUsage(usage: Usage): Record<string, unknown> {
   };
 }
 
-/** Some tell the counts so far with each event. What has been put out does not become less. */
+/** Some send the counts so far with each event. A count of output never falls. */
 export function laterUsage(known: Usage | undefined, later: Usage): Usage {
   return known === undefined || later.output >= known.output ? later : known;
 }

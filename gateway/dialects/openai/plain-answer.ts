@@ -146,5 +146,5 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** What is not as usual. */
+/** Anything unusual, which is left to the parser. */
 const odd = -1;

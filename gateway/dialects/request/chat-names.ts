@@ -4,7 +4,7 @@ import type { UpstreamTarget } from '../dialect.ts';
 
 type Namer = Pick<UpstreamTarget, 'parameters' | 'chatNames'>;
 
-/** What the target's parameters use is meant; else what its provider knows: many know the older name only. */
+/** The name that the target's parameters use; else the name that its provider knows: many know only the older one. */
 export function nameKnown({ parameters, chatNames }: Namer, newer: string, older: string): string {
   if (newer in parameters) return newer;
   return chatNames === 'current' && !(older in parameters) ? newer : older;

@@ -25,7 +25,7 @@ export function otherAddress(body: RequestBody, own: Readonly<Record<string, unk
 interface ToolForm {
   readonly address: Address;
   isOf(tool: JsonRecord): boolean;
-  /** What a tool of another form does not have. */
+  /** The member that a tool of another form lacks. */
   readonly lacks: string;
   readonly shown: string;
 }

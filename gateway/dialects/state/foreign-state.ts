@@ -78,7 +78,7 @@ export function isForeignState(value: unknown, origin: string, kind: TextState['
   return isPacked(value) && readOwnState(value, origin, kind) === undefined;
 }
 
-/** What the provider of this origin gave in this very place; undefined for all else, and for what has no mark. */
+/** The state that the provider of this origin gave in this very place; undefined without its mark. */
 export function readOwnState(value: unknown, origin: string, kind: TextState['kind']): string | undefined {
   const unpacked = typeof value === 'string' ? unpackOpaque(value) : undefined;
   if (unpacked === undefined || unpacked === 'damaged' || unpacked.origin !== origin) return undefined;

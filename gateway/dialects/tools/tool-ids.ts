@@ -11,7 +11,7 @@ export function fitToolIds({ turns }: Conversation, lengthMax: number): (id: str
   const ids = turns.flatMap(({ parts }) =>
     parts.flatMap((part) => (part.type === 'tool-call' || part.type === 'tool-result' ? [part.id] : [])),
   );
-  // Those that fit keep their ids, also where a changed one would have come out the same.
+  // Valid ids stay, also if a changed id would have become the same.
   for (const id of ids) if (fits(id, lengthMax)) taken.add(id);
   return (id) => {
     if (fits(id, lengthMax)) return id;

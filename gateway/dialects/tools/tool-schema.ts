@@ -3,7 +3,7 @@
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 
-/** What a function takes that takes nothing. */
+/** Schema of a function without parameters. */
 export const emptySchema: JsonRecord = { type: 'object', properties: {} };
 
 /**

@@ -2,8 +2,8 @@
 // unique in a conversation; the first call keeps its own.
 
 /**
- * Returns each id once; a duplicate gets a number as suffix. What
- * comes later in a conversation changes nothing of what came before, so that prompt caches stay warm.
+ * Returns each id once; a duplicate gets a number as suffix. Later turns never change the ids of earlier turns, so
+ * that prompt caches stay warm.
  */
 export function uniqueIds(): (id: string) => string {
   const taken = new Set<string>();

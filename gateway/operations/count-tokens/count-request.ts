@@ -1,4 +1,4 @@
-// What is sent to an upstream that counts? The request itself, or as much of it as the route for counting takes.
+// Which body does an upstream get for counting? The request itself, or as much of it as the counting endpoint takes.
 
 import { OPERATIONS } from '../../../core/catalog/operations.ts';
 import { parseJson } from '../../../core/parse-json.ts';

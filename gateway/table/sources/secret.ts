@@ -197,7 +197,7 @@ class WatchedPointer implements SecretSource {
     }
   }
 
-  /** What has a pointer to say that names this manifest? */
+  /** Judges a manifest that the pointer names: load it, or refuse it? */
   private consider(manifest: Manifest): void {
     const isSame = this.isInUse(manifest);
     // A stale read does not undo newer events.

@@ -20,7 +20,7 @@ export interface Sts {
 
 interface Role {
   readonly arn: string;
-  /** As the account's logs show who assumed it. */
+  /** Shown in the account's logs as the session that assumed the role. */
   readonly sessionName: string;
 }
 
@@ -29,7 +29,7 @@ interface TaggedRole extends Role {
   readonly tags: SessionTags;
 }
 
-/** The only exchange that is not signed: the token says who asks. @param readToken Called for each question: the kubelet renews the file. */
+/** The only exchange that is not signed: the token identifies the caller. @param readToken Called for each exchange: the kubelet renews the file. */
 export async function assumeWithToken(
   sts: Sts,
   { arn, sessionName }: Role,

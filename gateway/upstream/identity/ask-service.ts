@@ -62,7 +62,7 @@ export async function askService(
 function unanswered(url: URL, error: unknown): ExchangeError {
   for (let at = error; at instanceof Error; at = at.cause)
     if (at instanceof EgressError)
-      // What is not allowed says itself what to do.
+      // An egress error already names its own remedy.
       return new ExchangeError(at.code === 'egress_denied' ? at.message : `${at.message} ${remedy}`, false);
   const isLate = error instanceof Error && error.name === 'TimeoutError';
   const fact = isLate ? `did not answer within ${timeoutMs / 1000} s` : 'broke the connection';

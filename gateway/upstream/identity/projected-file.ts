@@ -1,4 +1,4 @@
-// What is in a file that the platform mounts now? Read at each exchange: kubelet replaces projected tokens before their end.
+// What is in a file that the platform mounts now? Read at each exchange: the kubelet replaces projected tokens before their end.
 
 import { readFile } from 'node:fs/promises';
 import { systemCode } from '../../../core/egress/egress-error.ts';
