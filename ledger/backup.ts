@@ -48,8 +48,8 @@ export interface Imported {
 }
 
 /**
- * All of it into a ledger that is empty; into another one the records that it has not, by their ids. What was imported of a
- * file is not read again.
+ * Copies everything into an empty ledger; into another one only the records that it lacks, by their ids. Imported parts of a file are
+ * not read again.
  *
  * @returns undefined where all of it was copied.
  */

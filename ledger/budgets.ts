@@ -47,7 +47,7 @@ export interface BudgetWatchOptions {
   readonly clock: Clock;
   /** From 0 up to 1. */
   random(): number;
-  /** Whose ApiKeys are followed; none: those of the whole cluster. */
+  /** Namespaces whose ApiKeys are followed; empty: the whole cluster. */
   readonly tenantNamespaces: readonly string[];
   /** Each namespace once, the same list as before where none is another; undefined while the table was not read. */
   tenantBudgets(): readonly TenantBudgets[] | undefined;

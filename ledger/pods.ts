@@ -32,7 +32,7 @@ interface PodWatchOptions {
   /** Label selector of the gateway Pods. */
   readonly gatewaySelector: string;
   onPods(pods: readonly JournalPod[]): void;
-  /** What the ledger is to show over TLS; undefined: its Secret is not watched. */
+  /** Called with the ledger's TLS certificate; undefined: its Secret is not watched. */
   readonly onCertificate?: ((pair: KeyPair) => void) | undefined;
   onTrouble(watch: 'pods' | 'pointer' | 'certificate', trouble: Trouble): void;
 }
@@ -44,9 +44,9 @@ export interface PodWatch {
   trusted(): string | undefined;
   /** Of the table in use, the same list as before where none is another; undefined while it was not read. */
   tenantBudgets(): readonly TenantBudgets[] | undefined;
-  /** Those that take requests, as their Pods say. */
+  /** Pods that take requests, by their readiness. */
   readyPods(): readonly JournalPod[];
-  /** Those that are being deleted, and whose last records are still to come. */
+  /** Pods that are being deleted, with their last records still to come. */
   endingPods(): readonly JournalPod[];
   hasSynced(): boolean;
   close(): Promise<void>;

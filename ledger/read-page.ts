@@ -81,7 +81,7 @@ function faultOf({ issues: [issue] }: ZodError): string {
   return `${issue?.path.join('.') || 'the line'}: ${issue?.message}`.slice(0, 300);
 }
 
-/** What the line says that it is; undefined for a record. */
+/** The kind that the line states; undefined for a record. */
 function otherKindOf(data: unknown): string | undefined {
   if (typeof data !== 'object' || data === null || !('kind' in data)) return undefined;
   return typeof data.kind === 'string' && !('costPicodollars' in data) ? data.kind : undefined;

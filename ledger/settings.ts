@@ -11,7 +11,7 @@ const mustBePort = 'must be a port number from 0 to 65535';
 const port = z.coerce.number(mustBePort).int(mustBePort).min(0, mustBePort).max(65_535, mustBePort);
 const daysMax = 36_500;
 const mustBeDays = `must be a whole number of days from 0 (for ever) to ${daysMax}`;
-/** What cannot stand in a header would otherwise come back, in full, in the error of the HTTP client. */
+/** A token that is not valid in a header would come back, in full, in the error of the HTTP client. */
 const bearer = z
   .string()
   .regex(/^[\x21-\x7e]+$/, 'holds a character that no token has, such as a line break');
@@ -45,7 +45,7 @@ const settingsSchema = z.object({
     .string('must be a label selector, such as app.kubernetes.io/component=gateway')
     .trim()
     .min(1, 'must not be empty: it would select every Pod'),
-  /** Whose ApiKeys are followed for their budgets; empty: those of the whole cluster. */
+  /** Namespaces whose ApiKeys are followed for their budgets; empty: the whole cluster. */
   PENSTOCK_TENANT_NAMESPACES: z
     .string()
     .default('')

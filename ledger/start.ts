@@ -43,13 +43,13 @@ export interface RunningLedger {
    * would be in its log alone. 25 s at most; half a second where none ends.
    */
   outlastGateways(): Promise<void>;
-  /** What is being stored is stored; the store is closed last. */
+  /** Finishes the write in progress; the store is closed last. */
   close(): Promise<void>;
 }
 
 /** Pods that are evicted together are seen to go one after the other. */
 const noticeMs = 500;
-/** A gateway accepts for ten seconds, then its streams end. Those that go on for longer have their records in its log. */
+/** A gateway accepts requests for ten seconds, then its streams end. Records of longer streams are in its log. */
 const outlastMs = 25_000;
 const lookMs = 100;
 

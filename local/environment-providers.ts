@@ -197,7 +197,7 @@ function refuse(vendor: Vendor, ownPort: number): string | undefined {
       'without query, fragment or user info.'
     );
   }
-  // Who has set the client's variables in this terminal would otherwise send a key of ours to a vendor.
+  // In a terminal with the variables of the client, a key of ours would be sent to a vendor.
   if (apiKey?.startsWith(localPlatform.keyPrefix) && isVendorsOwn(baseUrl)) {
     return `${apiKeyVariable} is a key of a Penstock gateway, not of ${name}. Unset it in this terminal.`;
   }

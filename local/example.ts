@@ -69,7 +69,7 @@ function callersOf(view: TableView, keys: ReadonlyMap<string, string>): readonly
   return found.toSorted((a, b) => a.rank - b.rank);
 }
 
-/** Those that talk, in this order; else any that takes a chat. */
+/** Routes to chat models, in this order; else any route that takes a chat. */
 function worthShowing(routes: readonly RouteView[], order: readonly string[]): readonly RouteView[] {
   const chats = routes
     .filter(isChat)

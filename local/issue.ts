@@ -11,7 +11,7 @@ import type { KeyStore } from './key-store.ts';
 import type { Manifests } from './manifests.ts';
 
 interface Issued {
-  /** Those that no manifest brings. */
+  /** Secrets that no manifest brings. */
   readonly secrets: readonly SecretRecord[];
   /** The keys, by ApiKey (`namespace/name`), in the order of the manifests. */
   readonly keys: ReadonlyMap<string, string>;

@@ -49,7 +49,7 @@ export interface Manifests {
   readonly unread: ReadonlySet<string>;
   /** What could not be read. */
   readonly problems: readonly Remark[];
-  /** What was left aside, and does no harm. */
+  /** Ignored parts that do no harm. */
   readonly notes: readonly Remark[];
 }
 
@@ -76,7 +76,7 @@ export function formatRemark({ place, text }: Remark): string {
   return place === undefined ? text : `${place}: ${text}`;
 }
 
-/** Both together. What the first says under a name, or about a model id, goes before what the second says. */
+/** Both together. Where they share a name or a model id, the first wins. */
 export function overlayManifests(first: Manifests, second: Manifests): Manifests {
   const models = new Set(first.modelRoutes.flatMap(claimedModels));
   return {

@@ -264,7 +264,7 @@ class Gatherer {
   }
 }
 
-/** What a file holds, one after the other: what is in a document, or why it cannot be read. */
+/** The content of a file, piece by piece: a document, or the reason why it cannot be read. */
 type Piece =
   | { readonly value: unknown; readonly place: Place }
   | { readonly position: string; readonly text: string };

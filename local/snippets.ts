@@ -10,7 +10,7 @@ interface SnippetFacts extends Example {
   readonly baseUrl: string;
 }
 
-/** Those of the terminal, at the left edge: Python would not run an indented piece. */
+/** The snippets of the terminal, at the left edge: Python would not run an indented snippet. */
 export function describeFirstSnippets({ baseUrl, key, model }: SnippetFacts): string {
   return `
 --- curl ---

@@ -10,7 +10,7 @@ interface DebugFacts {
   readonly replica: string;
   /** Name of the replica that holds the lease; undefined without a leader, or before the lease was read. */
   readonly leader: string | undefined;
-  /** What is known where this replica leads. */
+  /** Facts that only the leader has. */
   readonly leading?: {
     readonly tableGeneration: number;
     readonly pods: readonly GatewayPod[];

@@ -46,7 +46,7 @@ export interface QueueStats {
 
 export type RunOutcome = 'success' | 'error' | 'requeue_after';
 
-/** What a queue tells about itself as it goes. */
+/** Metrics that a queue updates while it runs. */
 export interface QueueMetrics {
   /** Once, at the start: where the present figures can be read. */
   opened(queue: string, stats: () => QueueStats): void;
@@ -157,7 +157,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
   async function runKey(key: string, startedAtMs: number): Promise<void> {
     let outcome: RunOutcome = 'success';
     try {
-      // Never within the call that added the key: who adds need not be ready for what the run does.
+      // Never within the call that added the key, because the caller may not be ready for the effects of the run.
       await Promise.resolve();
       await othersTurn;
       const result = await options.run(key, stop.signal);
@@ -221,7 +221,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
   }
 }
 
-/** What the language itself throws where code is wrong. */
+/** Errors that JavaScript itself throws for a bug. */
 function isBug(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
 }

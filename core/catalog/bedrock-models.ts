@@ -51,7 +51,7 @@ export function bedrockListNames(upstreamModel: string, { host, settings }: Call
 /** `-v1:0`, `-v1`, `-1:0`, `:0`: the list has them, and the id of one model may be with or without. */
 const version = /(-v\d+(:\d+)?|(-\d+)?:\d+)$/;
 
-/** Those of the plain prices of https://aws.amazon.com/bedrock/pricing/, read in 2026-11: elsewhere most models cost more. */
+/** The regions of the plain prices of https://aws.amazon.com/bedrock/pricing/, read in 2026-11: elsewhere most models cost more. */
 const listedRegions: ReadonlySet<string> = new Set(['us-east-1', 'us-east-2', 'us-west-2']);
 
 export function isMantle(host: string): boolean {

@@ -56,7 +56,7 @@ const table = {
   citations: [w, w, t, w],
   'audio-in': [t, t, x, x],
   'audio-out': [t, x, x, x],
-  /** What a provider's own tools have left in the conversation. */
+  /** Blocks that a provider's own tools have left in the conversation. */
   'hosted-history': [w, w, w, w],
 
   // Tools.

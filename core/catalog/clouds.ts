@@ -10,7 +10,7 @@ interface CloudFacts {
   readonly settings: Readonly<Record<string, string>>;
   /** Of those fields that have few values. */
   readonly choices: Readonly<Record<string, readonly string[]>>;
-  /** What a Secret holds in place of a key, in the words of a form. */
+  /** The content of a Secret that replaces a key, in the words of a form. */
   readonly credentials: string;
   /** Fields that such credentials need. */
   readonly requiredWithKeys: readonly string[];

@@ -139,7 +139,7 @@ export interface ReasonFacts {
   readonly title?: string;
   /** Where it is neither plain good news nor plain bad news. */
   readonly tone?: Tone;
-  /** What is to be done. The message of the condition says what is wrong with this very object. */
+  /** The remedy. The message of the condition names the fault of this very object. */
   readonly wayOut?: string;
 }
 

@@ -183,7 +183,7 @@ export const upstreamDialectOfApi = Object.fromEntries(
 ) as Readonly<Record<UpstreamApi, UpstreamDialectName>>;
 export const dialectOfSpoken: Readonly<Record<Spoken, DialectName>> = indexBy('spoken');
 
-/** What a client of each dialect is served in, best first. */
+/** The upstream dialects for a client of each dialect, best first. */
 export const upstreamsFor = Object.fromEntries(
   dialectNames.map((client) => {
     const isLast = (name: DialectName): boolean => name === 'openai-completions' && name !== client;

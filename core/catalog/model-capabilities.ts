@@ -3,7 +3,7 @@
 import type { Headline } from './capabilities.ts';
 
 interface Row {
-  /** What a dialect has to carry for it; absent: a dialect that cannot say it costs money, not answers. */
+  /** The feature that a dialect must carry for it; absent: a dialect without it costs money, not answers. */
   readonly headline?: Headline;
   /** Of chat completions, in the list of models. */
   readonly parameters: readonly string[];

@@ -7,7 +7,7 @@ import type { UpstreamApi } from './dialects.ts';
 import type { CallPlace, ListNames } from './list-names.ts';
 import { vertexApisOf, vertexListNames } from './vertex-models.ts';
 
-/** What is a vendor's own, and in no dialect. */
+/** A member that only one vendor has, in no dialect. */
 interface Quirk<Value> {
   readonly value: Value;
   /** A public thread that has it, or the vendor's own page. */
@@ -19,7 +19,7 @@ interface Quirk<Value> {
 /** A key of `options` that changes the way upstream. */
 interface Setting {
   readonly pattern: RegExp;
-  /** What a value looks like, after "must be ". */
+  /** The form of a value, after "must be ". */
   readonly text: string;
 }
 

@@ -1,5 +1,5 @@
-// When does a period of a budget begin and end, and how much beyond a budget can be spent at worst? Pure, and the same for all who
-// speak of budgets: gateways, which keep them, and the operator, which says how they stand.
+// When does a period of a budget begin and end, and how much beyond a budget can be spent at worst? Pure, and shared by gateways, which
+// enforce budgets, and the operator, which reports them.
 
 import { z } from 'zod';
 

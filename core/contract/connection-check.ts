@@ -25,7 +25,7 @@ const addressSchema = z
 
 export const checkQuestionSchema = z
   .strictObject({
-    /** It decides what may be reached, and who may ask. */
+    /** Decides which addresses may be reached, and which users may ask. */
     namespace: z.string().min(1).max(63),
     /** A saved Provider of this namespace: its keys, headers, certificates and proxy are used at its own address, and nowhere else. */
     provider: z.string().min(1).max(253).optional(),

@@ -1,10 +1,10 @@
-// What does an attempt cost? Pure, and the same for all who rate it: the gateway where it happens, and the ledger at other prices. Integer
+// What does an attempt cost? Pure, and the same wherever attempts are rated: in the gateway, and in the ledger at other prices. Integer
 // picodollars: 1 USD = 10^12.
 
 import type { LedgerRecord, Usage } from './ledger-record.ts';
 import type { Price } from './routing-table.ts';
 
-/** Tokens by the rate that they are charged at. Those of sound cost what text costs: no price of ours tells them apart, and a list price that does is not used. */
+/** Tokens by the rate that they are charged at. Sound counts as text: our prices do not separate them, and a list price that does is not used. */
 function tokensByRate(usage: Usage): Rates {
   const cached = Math.min(usage.cachedInput, usage.input);
   const written = Math.min(usage.cacheWrite, usage.input - cached);
@@ -90,7 +90,7 @@ export function ratesFor(inputTokens: number, price: Price): Rates {
   }
   const input = tier?.input ?? price.input;
   const output = tier?.output ?? price.output;
-  // What a tier does not say of a kind it says by the parent kind, before the price below it is looked at.
+  // A kind that the tier leaves out has the tier's price of its parent kind, before the price below the tier.
   const writeOfTier = tier?.cacheWrite ?? tier?.input;
   const cacheWrite = writeOfTier ?? price.cacheWrite ?? input;
   return {

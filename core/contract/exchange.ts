@@ -17,7 +17,7 @@ const version = z.object({ epoch: z.int().min(0), generation: z.int().min(0) });
 /** Which table: a newer one has a higher epoch, or the same epoch and a higher generation. */
 export type TableVersion = z.infer<typeof version>;
 
-/** What the first target of a drill is made to do. */
+/** The fault that a drill simulates at its first target. */
 export const drillFaultSchema = z.enum(['ServerError', 'RateLimited', 'Hang', 'Reset', 'CutStream']);
 export type DrillFault = z.infer<typeof drillFaultSchema>;
 
@@ -84,7 +84,7 @@ const upstreamHealthSchema = z.object({
 });
 export type UpstreamHealth = z.infer<typeof upstreamHealthSchema>;
 
-/** What came of the calls of one model at a provider, in the last five to ten minutes. */
+/** Results of the calls of one model at a provider, in the last five to ten minutes. */
 const targetCallsSchema = z.object({
   /** `namespace/name` of the Provider. */
   provider: z.string().min(1),
@@ -104,7 +104,7 @@ export type TargetCalls = z.infer<typeof targetCallsSchema>;
 /** Characters of `message` below. */
 export const CREDENTIAL_MESSAGE_MAX = 500;
 
-/** What came of the last exchange of one credential that is exchanged for another: a cloud identity, a role, a service account. */
+/** Result of the last exchange of one exchanged credential: a cloud identity, a role, a service account. */
 const credentialStateSchema = z.object({
   /** `namespace/name` of the Provider. */
   provider: z.string().min(1),
@@ -119,7 +119,7 @@ const credentialStateSchema = z.object({
 });
 export type CredentialState = z.infer<typeof credentialStateSchema>;
 
-/** What came of one drill. */
+/** Result of one drill. */
 export const drillOutcomeSchema = z.object({
   /** As in the order. */
   id: z.string().min(1),
@@ -128,7 +128,7 @@ export const drillOutcomeSchema = z.object({
   servedBy: z.string().min(1).optional(),
   /** From the fault to the first content of that target. */
   takeoverMs: z.int().min(0).optional(),
-  /** What was seen, in words for the owner of the route. */
+  /** The observation, in words for the owner of the route. */
   message: z.string().min(1).max(1_000),
 });
 export type DrillOutcome = z.infer<typeof drillOutcomeSchema>;
@@ -154,7 +154,7 @@ export const exchangeResponseSchema = z.object({
   formats: z.object({ min: z.int().min(1), max: z.int().min(1) }),
   /** Providers and keys that traffic went to lately. */
   health: z.array(upstreamHealthSchema),
-  /** What came of recent calls, by target. Absent in the answers of older pods; older operators do not read it. */
+  /** Results of recent calls, by target. Absent in the answers of older pods; older operators do not read it. */
   targets: z.array(targetCallsSchema).optional(),
   /**
    * Models that their provider said, within ten minutes, it does not know, and has not served since. Absent in the answers

@@ -38,7 +38,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** What the pointer brings to those who read it. */
+/** The certificates that the pointer hands to its readers. */
 export interface InternalTls extends KeyPair {
   readonly trusted: string;
 }
@@ -96,7 +96,7 @@ export interface LedgerPlace {
   readonly address: string;
   /** `https://host:port`; undefined: the installation has no TLS inside the cluster. */
   readonly tlsAddress?: string | undefined;
-  /** What the pointer brings; read at each call. */
+  /** The authorities that the pointer names; read at each call. */
   trusted?(): string | undefined;
 }
 

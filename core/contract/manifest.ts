@@ -30,7 +30,7 @@ export const KEPT_SINCE_LABEL = 'penstock.dev/kept-since';
 
 /** A compressed shard is never larger; it is cut in two before. A Secret holds 1 MiB. */
 export const SHARD_BYTES_MAX = 512 * 1024;
-/** What a shard may unpack to; a reader refuses more. */
+/** Largest unpacked size of a shard; a reader refuses more. */
 export const SHARD_PLAIN_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Data keys of the pointer Secret. */
@@ -114,7 +114,7 @@ export const manifestSchema = z.object({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** What the plain bytes of a shard hold, by its kind. Entries are ordered by their id (keys: their digest). */
+/** Content of a shard's plain bytes, by its kind. Entries are ordered by their id (keys: their digest). */
 export const shardContentSchemas = {
   keys: z.object({ keys: z.array(keyEntrySchema) }),
   routes: z.object({

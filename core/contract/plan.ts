@@ -144,7 +144,7 @@ const headSchema = z.object({
 export const planAnswerSchema = headSchema.extend({ targets: z.array(planTargetSchema) });
 export type PlanAnswer = z.infer<typeof planAnswerSchema>;
 
-/** For who may see one namespace: no name of a target or a provider. */
+/** For a user with rights in one namespace: without names of targets and providers. */
 export const plainPlanAnswerSchema = headSchema.extend({ targets: z.array(plainTargetSchema) });
 
 /** What becomes of a dialect at a model: the worst that may happen at one of its targets. */

@@ -8,7 +8,7 @@ import { dialectNameSchema } from './routing-table.ts';
 const name = z.string().min(1).max(400);
 const count = z.int().min(1).max(1_000_000_000);
 
-/** Who was refused, and why. */
+/** The caller and the reason of a refusal. */
 const reasons = {
   /** The tenant: the namespace of the ApiKey. Absent: the key was not known, so that the refusal is the platform's alone. */
   namespace: name.optional(),

@@ -13,7 +13,7 @@ export interface RefusalWords {
 /** Refused for every request that is signed with it, and not for this one alone. */
 export function refusesKey(status: number, { message, type, code }: RefusalWords): boolean {
   const words = `${type ?? ''} ${code ?? ''}`;
-  // What the key may not do comes first: the type that goes with it may be that of any 401.
+  // A missing right is checked first: its error type may be that of any 401.
   if (says('out-of-scope', message, words)) return false;
   switch (status) {
     case 401:

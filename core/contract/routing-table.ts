@@ -291,7 +291,7 @@ export const retryReasonSchema = z.enum([
 ]);
 export type RetryReason = z.infer<typeof retryReasonSchema>;
 
-/** A public model id, who may call it, and the ordered targets that serve it. */
+/** A public model id, its callers, and the ordered targets that serve it. */
 export const routeEntrySchema = z.object({
   id: objectId,
   model: z.string().min(1),
@@ -395,7 +395,7 @@ export const keyEntrySchema = z.object({
 });
 export type KeyEntry = z.infer<typeof keyEntrySchema>;
 
-/** What the operator's own checks found wrong: advice that orders candidates, and never takes one away. */
+/** Faults that the operator's own checks found: advice that orders candidates, and never removes one. */
 export const healthHintSchema = z.object({
   provider: objectId,
   /** A key that the provider refuses; absent: the provider itself does not answer. */
@@ -406,7 +406,7 @@ export type HealthHint = z.infer<typeof healthHintSchema>;
 /** Hints in one table. With more troubles than that, an order of targets has no use any more. */
 export const HINTS_MAX = 500;
 
-/** What the compile gives: everything of the table but its number. */
+/** Output of the compile: everything of the table but its number. */
 export const tableContentSchema = z.object({
   settings: z.object({
     /** Models of the service itself are named `<servicePrefix>/…`. */
@@ -420,11 +420,11 @@ export const tableContentSchema = z.object({
      * reaches them, as all did before.
      */
     egressDeny: z.array(z.string().min(1)).optional(),
-    /** What the ApiKeys of a namespace may spend together. An older gateway does not read them, and lets all through. */
+    /** Budgets for the ApiKeys of a namespace together. An older gateway does not read them, and lets all requests through. */
     tenantBudgets: z
       .array(z.object({ namespace: z.string().min(1), budgets: z.array(budgetSchema).min(1) }))
       .optional(),
-    /** Those that only warn: the ledger tells how they stand, gateways need to know nothing of them. */
+    /** Budgets that only warn: the ledger reports them, and gateways ignore them. */
     tenantWarnings: z
       .array(z.object({ namespace: z.string().min(1), budgets: z.array(budgetSchema).min(1) }))
       .optional(),

@@ -30,7 +30,7 @@ export const spendPageSchema = z.object({
   sequence: z.int().min(0),
   /** More entries follow already. */
   hasMore: z.boolean(),
-  /** To who says which day it is, a key that was used on a later one comes a second time, with the periods of the next day. */
+  /** A key that was used on a later day than the asked one comes a second time, with the periods of the next day. */
   keys: z.array(
     z.object({ apiKey: z.string().min(1), day: sumSince, week: sumSince, month: sumSince, total: sum }),
   ),
@@ -42,7 +42,7 @@ const use = sum.extend({
   requests: count,
   tokens: z.object({ input: count, cachedInput: count.default(0), output: count }),
 });
-/** What was used and is the tenant's to pay; attempts that the platform pays are not in it. */
+/** Use that the tenant pays; attempts that the platform pays are left out. */
 export type SpendUse = z.infer<typeof use>;
 
 const useSince = use.extend({ since: sumSince.shape.since });

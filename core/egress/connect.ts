@@ -48,7 +48,7 @@ export interface GuardedConnectorOptions {
   readonly proxy?: ProxyRoute;
   /** All addresses of a name. Default: the system's resolver. */
   readonly resolve?: Resolve;
-  /** What it said last. Default: of this connector alone. */
+  /** Last DNS answers. Default: of this connector alone. */
   readonly lastAnswers?: LastAnswers;
   /** Opens a TCP connection. Default: node:net. */
   readonly dial?: Dial;

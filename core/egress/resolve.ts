@@ -16,7 +16,7 @@ interface ResolverOptions {
   readonly lastAnswers?: LastAnswers;
 }
 
-/** What the resolver said last. Connections that are kept ask nothing, so one memory serves all connectors of a process. */
+/** The resolver's last answers. Kept connections ask nothing, so one memory serves all connectors of a process. */
 export interface LastAnswers {
   keep(name: string, addresses: readonly string[]): void;
   /** The resolver gave none, or none in time. */

@@ -24,7 +24,7 @@ interface OneCallOptions {
   bodyBytesMax(status: number): number;
 }
 
-/** What came back: a status, or no answer at all and why. */
+/** The result: a status, or no answer at all and why. */
 export type OneAnswer =
   /** `body`: as far as it has come. */
   | { readonly type: 'status'; readonly status: number; readonly body?: string }

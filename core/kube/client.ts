@@ -37,7 +37,7 @@ export interface KubeStream {
 /** One authenticated connection pool to one API server. */
 export interface KubeClient {
   /**
-   * The parsed JSON of a successful answer. What it holds is the caller's to check.
+   * The parsed JSON of a successful answer. The caller checks its content.
    *
    * @throws {KubeError}
    */

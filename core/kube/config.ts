@@ -44,7 +44,7 @@ function loadConfig(path: string | undefined): KubeConfig {
     if (path === undefined) config.loadFromCluster();
     else config.loadFromFile(path);
   } catch (error) {
-    // What a parser says quotes the text, tokens as well; what the file system says does not.
+    // A parser's message quotes the text, tokens included; a message of the file system does not.
     const why =
       error instanceof Error && 'syscall' in error ? error.message : 'check its form and its current-context';
     throw new Error(`${source} cannot be read: ${why}`);
@@ -100,7 +100,7 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   try {
     await config.applyToHTTPSOptions(applied);
   } catch {
-    // What a plugin printed may be its token; not even a part of it may get into a message.
+    // The output of a plugin may be its token, so no part of it may get into a message.
     const name = config.getCurrentUser()?.name ?? '';
     throw new Error(`the credentials of user '${name}' of the kubeconfig could not be read (plugin or file)`);
   }

@@ -12,7 +12,7 @@ export interface Credentials {
   readonly tls?: TlsCredentials;
 }
 
-/** What the server is judged by, and the certificate of the client. */
+/** The trusted authorities, and the certificate of the client. */
 interface TlsCredentials {
   readonly ca?: string | Buffer;
   readonly cert?: string | Buffer;
@@ -42,7 +42,7 @@ export interface ConnectionOptions {
   readonly bodyBytesMax?: number;
 }
 
-/** For those who hand on what the server says, its refusals too. */
+/** For callers that pass on the server's answers, refusals too. */
 export interface KubeConnection extends KubeClient {
   /** Any answer of JSON, a refusal too. @throws {KubeError} if none came. */
   ask(request: KubeRequest): Promise<KubeAnswer>;

@@ -45,7 +45,7 @@ export interface Election {
 /** The longest that a lease is believed. */
 const leaseMsMax = 60_000;
 
-/** What a Lease says of who leads. */
+/** The leader, as a Lease records it. */
 export interface LeaseRecord {
   readonly holder: string;
   readonly leaseMs: number;

@@ -31,17 +31,17 @@ interface Mirror<T> {
   /** Also where one has begun and did not end: it is forgotten. */
   beginList(): void;
   addListed(object: KubeObject): void;
-  /** What the list did not hold goes. */
+  /** Removes objects that were not in the list. */
   endList(): void;
   upsert(object: KubeObject): void;
   remove(object: KubeObject): void;
-  /** What the handler threw since the last question; the events concerned come again with the next list. */
+  /** The last error of the handler; its events come again with the next list. */
   takeFailure(): { readonly error: unknown } | undefined;
 }
 
 export function makeMirror<T>(options: MirrorOptions<T>): Mirror<T> {
   const store = new Map<string, T>();
-  /** What the handler knows of each object. Absent: it does not know what is stored. */
+  /** The version of each object that the handler knows. Absent: the handler does not know the stored object. */
   const versions = new Map<string, string>();
   /** Deletions that the handler has not taken. */
   const pending = new Map<string, { readonly object: T; readonly cause: DeletionCause }>();

@@ -10,7 +10,7 @@ const patchTypes = {
 } as const;
 
 interface WriteOptions {
-  /** Whose fields these are. */
+  /** Owner of these fields. */
   readonly fieldManager?: string;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;

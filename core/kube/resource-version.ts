@@ -3,8 +3,8 @@
 const decimal = /^(?:0|[1-9]\d*)$/;
 
 /**
- * Of one resource they are numbers that grow; before Kubernetes 1.35 that was true and not promised. What is not a
- * number is not compared: then nothing is older.
+ * Versions of one resource are growing numbers; before Kubernetes 1.35 that was true but not promised. A version that is not a number is
+ * not compared: nothing is older then.
  */
 export function isOlder(version: string | undefined, than: string | undefined): boolean {
   if (version === undefined || than === undefined || !decimal.test(version) || !decimal.test(than))

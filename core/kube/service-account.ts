@@ -50,7 +50,7 @@ function makeFileAuthenticator(folder: string, clock: Clock): Authenticator {
   };
 }
 
-/** Whose token it is, by what the token itself says. @throws if it is no token of a ServiceAccount. */
+/** The account that the token itself names. @throws if it is not a token of a ServiceAccount. */
 export async function readAccount(folder: string): Promise<{ readonly name: string; readonly uid: string }> {
   const file = join(folder, 'token');
   const claims = parseClaims(await readFile(file, 'utf8'));

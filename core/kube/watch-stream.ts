@@ -73,7 +73,7 @@ export async function readWatch(options: WatchStreamOptions): Promise<void> {
     for (let piece = await readPiece(); piece !== undefined; piece = await readPiece()) {
       activeAtMs = clock.now();
       const events: WatchEvent[] = [];
-      // What came before a bad line counts.
+      // Events before a bad line count.
       try {
         for (const line of splitPiece(piece)) events.push(parseWatchLine(line, request.path));
       } finally {

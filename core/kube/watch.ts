@@ -51,7 +51,7 @@ export interface Trouble {
 interface ReflectorStats {
   /** Complete ones. */
   readonly lists: number;
-  /** Those that the server accepted. */
+  /** Watches that the server accepted. */
   readonly watches: number;
   readonly events: number;
   readonly bookmarks: number;
@@ -243,7 +243,7 @@ export function startReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
     if (end.signal.aborted) return 0;
     const ownMs = backoffMs(backoff, failures, options.random());
     const askedMs = error instanceof KubeError ? error.retryAfterMs : undefined;
-    // A little more than was asked for, so that all who were refused do not come back together.
+    // A little longer than the server asked for, so that refused clients do not all come back together.
     const retryInMs = askedMs === undefined ? ownMs : Math.min(askedMs, retryAfterMsMax) + ownMs;
     report(error instanceof KubeError ? error.reason : 'Failed', messageOf(error), retryInMs);
     return retryInMs;

@@ -45,8 +45,8 @@ interface Value {
 }
 
 /**
- * All metrics that have a series. Those that are in no table, which the library makes of the process, keep their names: what takes
- * them into Prometheus gives a counter its `_total` again.
+ * All metrics that have a series. Metrics of the process, which the library makes and no table has, keep their names: an importer into
+ * Prometheus appends `_total` to a counter again.
  */
 async function readRegistry(registry: Registry, table: MetricTable, times: Times): Promise<MetricData[]> {
   const rows = new Map(Object.values(table).map((metric) => [exposed(metric).name, metric]));

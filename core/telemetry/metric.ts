@@ -13,7 +13,7 @@ export interface Metric<Label extends string = string> {
   readonly bounds?: readonly number[];
   /** Of a counter: how much of what is added is reported as 1; absent: 1. */
   readonly perOne?: number;
-  /** One line for those who read the exposition. */
+  /** One line for readers of the exposition. */
   readonly help: string;
   /** For the page: Markdown on one line. Says `Alert` if the metric is worth an alert. */
   readonly meaning: string;

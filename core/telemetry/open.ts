@@ -116,7 +116,7 @@ export function openTelemetry(settings: TelemetrySettings, parts: TelemetryParts
   sdk.start();
   const tracer = tracesUrl === undefined ? undefined : trace.getTracer(scope.name);
   const logger = logsUrl === undefined ? undefined : logs.getLogger(scope.name);
-  // What the SDK makes global is for libraries, and none is asked. Given back, it is not in the way of another gateway in this process.
+  // Libraries would use the SDK's globals, and we have none that does. Removed, they do not conflict with another gateway in this process.
   for (const global of [context, trace, metrics, logs]) global.disable();
   return {
     tracer,
@@ -165,7 +165,7 @@ function watched<Items>(exporter: Exporter<Items>, onEnd: (refusal: Refusal) => 
   };
 }
 
-/** What a collector says may quote what it was sent. */
+/** A collector's message may quote the data that it was sent. */
 function wordOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (typeof code === 'number') return `HTTP ${code}`;

@@ -9,7 +9,7 @@ interface ProcessParts {
   readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
   /** What only a restart mends, in words. Left out, or undefined: that there is an answer says enough, the event loop runs. */
   stuck?(): string | undefined;
-  /** What it cannot serve without, in words; undefined: it is ready. */
+  /** The missing precondition of service, in words; undefined: ready. */
   missing(): string | undefined | Promise<string | undefined>;
   /** Further pages, by their paths. */
   readonly pages?: Readonly<Record<string, (request: IncomingMessage) => ProcessPage>>;

@@ -125,7 +125,7 @@ function costOf({ sums }: SumsRow): string {
   return usdOf(sums.costPicodollars);
 }
 
-/** Who sums up by sub-account charges tenants; what the platform pays is of none, which is null (FOCUS, Sub Account ID). */
+/** A sum by sub-account charges tenants; the platform's own costs have no sub-account, which is null (FOCUS, Sub Account ID). */
 function subAccountOf({ group: { payer, namespace = '' } }: SumsRow): string {
   return payer === 'platform' ? '' : namespace;
 }

@@ -147,7 +147,7 @@ function post(
     });
     outgoing.on('error', (error) => reject(new Error(`it does not answer (${codeOf(error)})`)));
     outgoing.on('response', (incoming: IncomingMessage) => {
-      // What it says beside its status is of no interest, and may be anything.
+      // Only the status counts; the body may be anything.
       incoming.on('error', () => {});
       incoming.resume();
       const askedMs = readRetryAfterMs(incoming.headers, clock.wallMs()) ?? 0;

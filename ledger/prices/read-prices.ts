@@ -67,7 +67,7 @@ export function readPrices(text: string): ReadonlyMap<string, Price> {
         ...ratesOf(base),
         source: 'given',
         perRequest: request ?? 0,
-        // What a tier leaves out stays as it is outside of it.
+        // A kind that a tier leaves out keeps the price outside the tier.
         tiers: tiers.map(({ aboveInputTokens, ...own }) => ({
           aboveInputTokens,
           ...ratesOf({ ...base, ...withoutUndefined(own) }),

@@ -23,7 +23,7 @@ import { firstContentAnswer } from './requests.ts';
 
 const priceOfSchema = z.object({ price: priceSchema.nullable() });
 
-/** What is JSON already, and is sent as it is. */
+/** JSON already, sent unchanged. */
 export class JsonText {
   readonly text: string;
   constructor(text: string) {

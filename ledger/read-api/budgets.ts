@@ -25,7 +25,7 @@ interface SpentRow extends BudgetRow {
   readonly firstDay?: string | undefined;
 }
 
-/** Those that the filter lets through; the budgets of a whole namespace are of none of its keys. */
+/** The budgets that the filter lets through; a budget of a whole namespace belongs to none of its keys. */
 export function budgetRows(
   budgeted: readonly Budgeted[],
   { namespace, apiKey }: Pick<Filter, 'namespace' | 'apiKey'>,
@@ -73,7 +73,7 @@ function usedShareOf({ budget: { limitPicodollars }, picodollars }: SpentRow): n
   return limitPicodollars === 0n ? 1 : Number((picodollars * 1_000_000_000_000n) / limitPicodollars) / 1e12;
 }
 
-/** Those of which so much was spent, the most of it first. */
+/** Budgets with at least this share spent, the most spent first. */
 export function usedUpTo(rows: readonly SpentRow[], share: number): readonly SpentRow[] {
   return rows
     .map((row) => ({ row, used: usedShareOf(row) }))
@@ -94,7 +94,7 @@ export async function withFirstDays(
   return rows.map((row) => ({ ...row, firstDay: days[row.spender].get(row.name) }));
 }
 
-/** Who lets requests through: those that are ready, and whether they keep budgets together. */
+/** The ready gateways, and whether they keep budgets together. */
 export type Fleet = Pick<OvershootFacts, 'gateways' | 'hasStore'>;
 
 /** @param fleet Absent: unknown. */

@@ -12,7 +12,7 @@ type Attempt = Pick<
   'outcome' | 'failure' | 'clientDialect' | 'firstContentMs' | 'provider' | 'namespace'
 >;
 
-/** What the callers of a dialect, with their own provider or the platform's, are answered after one failure. */
+/** The status that callers of a dialect get after one failure, with their own provider or the platform's. */
 interface Meaning {
   readonly status: number;
   /** Of several failures the caller is answered by the one that comes first here, and of equal ones by the last. */

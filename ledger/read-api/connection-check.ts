@@ -1,4 +1,4 @@
-// Relays the test of a connection to a gateway. Decides here who may ask, and how often: it is no way to look around in a network.
+// Relays a connection test to a gateway. Limits here which users may ask, and how often, so that it cannot be used to scan a network.
 
 import type { Clock } from '../../core/clock.ts';
 import {

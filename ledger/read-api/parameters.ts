@@ -1,4 +1,4 @@
-// What is asked for? The query of a question, checked, with bounds that keep one question from being everybody's wait.
+// What is asked for? The query of a question, checked, with limits that keep one question from delaying all others.
 
 import { z } from 'zod';
 import { ledgerRecordSchema } from '../../core/contract/ledger-record.ts';

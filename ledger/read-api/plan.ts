@@ -1,4 +1,4 @@
-// Relays questions about plans and models to a gateway. Decides here who may ask, and who may see the names of providers.
+// Relays questions about plans and models to a gateway. Decides here which users may ask, and which may see the names of providers.
 
 import { z } from 'zod';
 import {

@@ -212,7 +212,7 @@ const answers: Readonly<Record<string, Answer>> = {
 
 const usesColumns = ['apiKey', 'requests', 'inputTokens', 'outputTokens', 'usd'];
 
-/** Those that were used in the days that are asked for, with what they spent in the periods that now is in. */
+/** Spenders of the asked days, with their spend in the present periods. */
 async function spendersIn({ store, clock }: ReadApiParts, asked: Asked, spender: Spender) {
   const nowMs = clock.wallMs();
   const { by: _, ...query } = sumsQueryOf(asked, []);
@@ -490,7 +490,7 @@ async function spendSince(
 function answerError(response: ServerResponse, { status, message, type, code, allow }: ApiError): void {
   if (status === 401) response.setHeader('www-authenticate', 'Bearer');
   if (status === 405) response.setHeader('allow', allow);
-  // What is left of a body that is refused is not read.
+  // The rest of a refused body is not read.
   if (!response.req.complete) response.setHeader('connection', 'close');
   if (status === 503) response.setHeader('retry-after', '1');
   answerJson(response, status, { error: { message, type, code } });

@@ -1,4 +1,4 @@
-// Who was refused, how often and why? The sums of gateways, and how often the groups of other sums were refused.
+// Which callers were refused, how often and why? The sums of gateways, and how often the groups of other sums were refused.
 
 import { z } from 'zod';
 import { INTERVALS, type Stretch } from '../store/spans.ts';

@@ -165,7 +165,7 @@ async function readRefused(
   };
 }
 
-/** What the gateway answers where it cannot serve: to the caller an error, and no refusal. */
+/** Statuses of a gateway that cannot serve: an error to the caller, not a refusal. */
 const unservedStatuses = [...new Set(Object.values(ERROR_CODES).map(({ status }) => status))].filter(
   (status) => status >= 500,
 );

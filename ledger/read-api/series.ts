@@ -22,7 +22,7 @@ export async function seriesAnswer(store: Store, asked: Asked) {
     top && refusedBy(store, asked, [interval], asked.where),
   ]);
   const found = top === undefined ? withRefusedOnly(rows, all, asked, refused, emptyRow) : rows;
-  // Those of the largest are all there, and a page of them is cut here.
+  // With `top`, the rows are complete, and pages are cut here.
   const { page, ...more } =
     top === undefined
       ? { page: found.slice(0, asked.limit), ...moreAnswer(found.length, asked) }

@@ -220,7 +220,7 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
   }
 }
 
-/** What was begun of a file and is no backup. */
+/** Removes an unfinished copy. */
 export async function removeCopy(path: string): Promise<void> {
   for (const ending of ['', '-wal', '-shm', '-journal']) await rm(`${path}${ending}`, { force: true });
 }

@@ -25,7 +25,7 @@ export function idsUpTo(id: string): readonly string[] {
 
 const hasNext = `EXISTS (SELECT 1 FROM ledger_records n WHERE n.id = ${nextId('ledger_records')})`;
 
-/** Those that are not the last are marked: of all, or of the ids that a list in SQL holds. */
+/** Marks attempts that are not the last: of all requests, or of the ids in a list in SQL. */
 export const markText = (ids?: string): string =>
   `UPDATE ledger_records SET is_last = 0
     WHERE outcome <> 'answered' ${ids === undefined ? '' : `AND id IN ${ids} `}AND ${hasNext}`;

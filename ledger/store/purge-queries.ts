@@ -49,7 +49,7 @@ export const purgeRefusals = (
   values: [startOf(before), limit],
 });
 
-/** Those that are older than the newest so many. */
+/** All but the newest so many. */
 export const purgeExcessRefusals = (kept: number, limit: number): Query => ({
   text: `DELETE FROM ledger_refusals WHERE id IN
     (SELECT id FROM ledger_refusals WHERE at_ms <=

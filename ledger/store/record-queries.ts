@@ -111,7 +111,7 @@ function newestIn(kind: DatabaseKind, query: RecentQuery, values: Value[]) {
   };
 }
 
-/** Whole days where the question is of days, or of very many; else hours. */
+/** Whole days for a question about days, or about very many hours; else hours. */
 function spansTouched(kind: DatabaseKind, stretch: Stretch, values: Value[]): readonly string[] {
   const spans = spansIn(stretch, isWhole(stretch, 'day') ? 'day' : 'hour');
   if (spans !== undefined) return [`span IN ${listOf(kind, values.push(JSON.stringify(spans)))}`];

@@ -1,4 +1,4 @@
-// How often was who refused, and which single refusals are known?
+// How often was each caller refused, and which single refusals are known?
 
 import { integer, listOf, type Query, type Row, type Value } from './query.ts';
 import { refusalSpan } from './refusal-rows.ts';

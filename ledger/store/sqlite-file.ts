@@ -126,7 +126,7 @@ function prepareFile(database: DatabaseSync): string | undefined {
   // Only before the first table is made; it lets the room of old records go.
   if (names.length === 0) database.exec('PRAGMA auto_vacuum = INCREMENTAL');
   const slowness = openJournal(database);
-  // What is committed is taken off the gateways' disks: it has to outlive a crash of the node too.
+  // Gateways delete committed records from their disks, so a commit has to outlive a crash of the node too.
   database.exec('PRAGMA synchronous = FULL');
   inTransaction(database, () => {
     database.exec(META_TABLE);

@@ -17,7 +17,7 @@ export interface RefusalEntry {
   readonly line: string;
 }
 
-/** How often who was refused in ten seconds at one gateway, exact. */
+/** How often each caller was refused in ten seconds at one gateway, exact. */
 export interface RefusalSumsEntry {
   readonly sums: RefusalSums;
   readonly line: string;
@@ -35,7 +35,7 @@ export const PURGED_REASON = 'it is older than the records that are kept, and ma
 
 /** Lines of one journal, in their order. */
 export interface Page {
-  /** Whose journal: the uid of the pod. */
+  /** Owner of the journal: the uid of the pod. */
   readonly source: string;
   /** The cursor after the last of the lines. */
   readonly cursor: string;
@@ -72,7 +72,7 @@ export type Dimension = (typeof DIMENSIONS)[number];
 export type FilterName = Exclude<Dimension, Interval>;
 export type Filter = Readonly<Partial<Record<FilterName, string>>>;
 
-/** What a group is large by. `tokens` are those of input and output; `failed` are attempts that failed or were cut off. */
+/** The measure of a group's size. `tokens` are input and output; `failed` are attempts that failed or were cut off. */
 export const WEIGHTS = ['cost', 'tokens', 'requests', 'failed'] as const;
 export type Weight = (typeof WEIGHTS)[number];
 
@@ -134,10 +134,10 @@ export interface OutcomesRow extends SumsRow {
   readonly outcomes: Readonly<Record<Outcome, number>>;
 }
 
-/** Who spends: an ApiKey, or all of a namespace together. */
+/** The spender: an ApiKey, or all of a namespace together. */
 export type Spender = 'apiKey' | 'namespace';
 
-/** What a key, or its tenant, used of what was delivered; attempts that the platform pays are no use of theirs. */
+/** Delivered use of a key or its tenant; attempts that the platform pays are not in it. */
 export interface Use {
   readonly requests: number;
   /** Tokens; `input` includes `cachedInput`. */
@@ -145,7 +145,7 @@ export interface Use {
   readonly cachedInput: number;
   readonly output: number;
   readonly unpriced: number;
-  /** What the tenant pays; calls with its own provider cost nothing. */
+  /** The tenant's cost; calls with its own provider cost nothing. */
   readonly costPicodollars: bigint;
 }
 
@@ -163,7 +163,7 @@ export interface Spend {
   readonly total: Use;
 }
 
-/** Whose costs: of the names that are given, or of all that were used since a moment, in the order of their names. */
+/** Costs of the given names, or of all spenders since a moment, in the order of their names. */
 export interface CostsQuery {
   readonly spender: Spender;
   readonly names?: readonly string[] | undefined;
@@ -206,7 +206,7 @@ export type CostsRow = readonly [
 export interface Costs {
   /** JSON of `CostsRow[]`, as the database wrote it: a caller that only passes thousands of rows on need not parse them. */
   readonly json: string;
-  /** Whom the question is about, whatever its limit. */
+  /** All matching names, whatever the limit. */
   readonly total: number;
 }
 
@@ -332,7 +332,7 @@ export interface LogPlace {
 
 /** Requests one by one, newest first. */
 export interface LogQuery extends RecentQuery {
-  /** How they ended; of a provider or its model how an attempt there ended. Those that were answered are never asked for beside others. */
+  /** How requests ended; with a provider or its model, how an attempt there ended. `answered` is never combined with others. */
   readonly ends?: readonly Outcome[] | undefined;
   /** Failure codes of the attempt that `ends` is about. */
   readonly failures?: readonly string[] | undefined;
@@ -385,7 +385,7 @@ export interface PurgeOptions {
   readonly nowMs: number;
 }
 
-/** What a ledger does only while no other one does. */
+/** Work that only one ledger at a time does. */
 export interface Duty {
   onElected(): void;
   /** Until it is elected again, nothing can be written. */
@@ -402,13 +402,13 @@ export interface LedgerStore {
   sums(query: SumsQuery): Promise<SumsRow[]>;
   /** A row for each group as in `sums`, with one entry for each way its attempts ended. */
   outcomes(query: SumsQuery): Promise<OutcomesRow[]>;
-  /** Those without a record are left out. */
+  /** Names without a record are left out. */
   spendOf(spender: Spender, names: readonly string[], nowMs: number): Promise<Spend[]>;
   costs(query: CostsQuery): Promise<Costs>;
   uses(query: UsesQuery): Promise<readonly UseRow[]>;
   /** The day of the first record of each, `YYYY-MM-DD`, by name. */
   firstDays(spender: Spender, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Those with a last record behind the sequence, and up to another, in that order. */
+  /** Spenders whose last record is after a sequence, up to another one, in that order. */
   changed(spender: Spender, after: number, limit: number, upTo?: number): Promise<Changed[]>;
   state(): Promise<LedgerState>;
   /** The same three over a connection of their own: what budgets are kept by waits for no question of people, however heavy. */

@@ -38,8 +38,8 @@ interface Source {
 }
 
 /**
- * The smallest sums that can answer the query. Those without keys have hours too, and all namespaces together; days are listed one by
- * one, since the namespace follows them in the index. Records can answer everything, but are many.
+ * The smallest sums that can answer the query. Sums without keys also exist by hour, and for all namespaces together; days are listed one by
+ * one, because the namespace follows them in the index. Records can answer everything, but are many.
  */
 function sourceOf(
   kind: DatabaseKind,

@@ -1,5 +1,5 @@
-// What was each key given, and what does it pay, in any stretch of time? One row, whose JSON the database writes: keys are thousands. Whole days are
-// in sums of days, which are few; parts of a day are added up record by record.
+// How much was each key given, and what does it pay, in any span of time? One row, whose JSON the database writes: keys are thousands.
+// Whole days come from the few sums of days; parts of a day are added up record by record.
 
 import { isOfNamespace, jsonRows, type Query, type Value, withinMs } from './query.ts';
 import type { DatabaseKind } from './schema.ts';

@@ -3,7 +3,7 @@
 import { type ClusterAnswer, failureAnswer } from '../../dashboard/cluster.ts';
 import type { Problem } from '../../operator/resources/problems.ts';
 
-/** What was asked for. */
+/** The object in question. */
 export interface Subject {
   /** Empty for Secrets. */
   readonly group: string;

@@ -93,7 +93,7 @@ function kindOf(plural: string | undefined): OwnKind | undefined {
   return plural !== undefined && Object.hasOwn(PLURALS, plural) ? PLURALS[plural as Plural] : undefined;
 }
 
-/** Rights and namespaces: a person who sees the terminal may do everything. */
+/** Rights and namespaces: a person with access to the terminal may do everything. */
 function answerBeside({ objects }: FolderParts, { method, path, body }: ClusterCall): ClusterAnswer {
   if (method === 'POST' && path === '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews')
     return { status: 201, body: { ...(isRecord(body) ? body : {}), status: { allowed: true } } };

@@ -13,7 +13,7 @@ import { providerStatusSchema, TROUBLES_MAX } from '../../operator/resources/pro
 import { type HealthOf, indexHealth } from '../../operator/status/health-of.ts';
 import { type Trouble, troubleStatus } from '../../operator/status/troubles.ts';
 
-/** What the gateway says of its upstreams; before the first word, it says nothing of any. */
+/** The gateway's health of its upstreams; empty before its first answer. */
 export function healthHere(heard: ExchangeResponse | undefined): HealthOf {
   const gateway = { uid: 'local', name: 'this gateway', ip: '127.0.0.1', port: 0 };
   return indexHealth([gateway], new Map(heard && [['local', { response: heard, atMs: 0 }]]));

@@ -19,7 +19,7 @@ type Places = readonly (number | undefined)[];
 
 /** The change from `base` to `next`, made in `own`. */
 function mergeLines(own: Lines, base: Lines, next: Lines): Lines {
-  // What is another only by its spaces is the same line.
+  // Lines that differ only in spaces count as equal.
   const inOwn = matchLines(base.map(withoutSpaces), own.map(withoutSpaces));
   const merged: string[] = [];
   let ownAt = 0;

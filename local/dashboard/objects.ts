@@ -42,11 +42,11 @@ export interface LocalObjects {
   take(manifests: Manifests): Manifests;
   /** What became of the manifests that were taken last. */
   judge(deployment: Deployment): void;
-  /** What the gateway has learnt of upstreams. */
+  /** The gateway's news of upstreams. */
   hear(heard: ExchangeResponse): void;
-  /** What the ledger has. @param apiKeys `namespace/name` of those that have changed; undefined: any may have. */
+  /** The ledger's spend. @param apiKeys `namespace/name` of changed ones; undefined: any may have changed. */
   spend(spentOf: SpentOf, apiKeys: readonly string[] | undefined): void;
-  /** Those taken last. */
+  /** The manifests taken last. */
   manifests(): Manifests;
   get(kind: OwnKind, namespace: string, name: string): ApiObject | undefined;
   /** By namespace and name. @param namespace undefined: all. */
@@ -60,7 +60,7 @@ export interface LocalObjects {
 }
 
 type SpentOf = (apiKey: string) => Spent | undefined;
-/** What comes from elsewhere than the compile. */
+/** Facts from outside the compile. */
 type Judged = Omit<StatusFacts, 'health' | 'troubles' | 'spend'>;
 
 interface Known {
@@ -82,7 +82,7 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
   /** Of the objects in the table: the generation in use, by id. */
   let inUse: ReadonlyMap<string, number> = new Map();
   let healthOf = healthHere(undefined);
-  /** What was judged last, by id. */
+  /** The last judgements, by id. */
   const judged = new Map<string, Judged>();
   /** Undefined: the ledger was not heard yet. */
   let spentOf: SpentOf | undefined;
@@ -127,7 +127,7 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
       allOf(latest).map(([kind, { metadata }]) => objectId(kind, metadata.namespace, metadata.name)),
     );
     for (const [id, { shown, file }] of known) {
-      // What cannot be read in the middle of an edit is not gone.
+      // An object in a file that is unreadable in the middle of an edit is not deleted.
       if (present.has(id) || (file !== undefined && latest.unread.has(file))) continue;
       known.delete(id);
       version += 1;

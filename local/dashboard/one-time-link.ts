@@ -1,4 +1,4 @@
-// Who may use the dashboard in local mode? The person at the terminal: a link printed there signs in one browser, once.
+// Which user may use the dashboard in local mode? The person at the terminal: a link printed there signs in one browser, once.
 
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
@@ -17,7 +17,7 @@ export const LINK_MS = 15 * 60_000;
 
 interface LinkOptions {
   readonly clock: Clock;
-  /** Who runs this process. */
+  /** The user that runs this process. */
   readonly userName: string;
   /** A wrong, used or expired token came: time to print the next link. */
   onStale(): void;

@@ -117,7 +117,7 @@ function positiveNumber(): ArrayBuffer {
   return bufferOf(Buffer.concat([Buffer.from([1]), randomBytes(8)]));
 }
 
-/** Which key it is, for strict readers: that of the subject, and that of who signed. */
+/** Key identifier of the subject and of the issuer, which strict verifiers demand. */
 function keyId(publicKey: KeyObject): ArrayBuffer {
   return bufferOf(
     hash('sha256', publicKey.export({ type: 'spki', format: 'der' }), 'buffer').subarray(0, 20),

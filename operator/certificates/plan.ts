@@ -8,10 +8,10 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { KeyPair } from '../../core/contract/internal-tls.ts';
 import { backdatedMs } from './issue.ts';
 
-/** Whose certificates the authority signs. */
+/** The servers whose certificates the authority signs. */
 const servers = ['gateway', 'ledger'] as const;
 export type ServerKind = (typeof servers)[number];
-/** Those that there are, by the names that they are called by. */
+/** The servers of this installation, with their host names. */
 export type ServerNames = Readonly<Partial<Record<ServerKind, readonly string[]>>>;
 
 export interface Stored {

@@ -11,7 +11,7 @@ import {
   type Stored,
 } from './plan.ts';
 
-/** What a look has made, for the log. */
+/** The certificates that a look has renewed, for the log. */
 interface Renewed {
   readonly stored: Stored & { readonly authority: KeyPair };
   readonly made: readonly ('authority' | ServerKind)[];

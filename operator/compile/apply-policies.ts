@@ -61,7 +61,7 @@ export function applyPolicies(
   };
 }
 
-/** Those that it names, there or not, and those that it selects. */
+/** The named namespaces, existing or not, and the selected ones. */
 export function namesIn({ namespaces }: TenantPolicySpec, known: readonly NamespaceRecord[]): string[] {
   const { names = [], selector } = namespaces;
   const selected =

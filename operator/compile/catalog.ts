@@ -205,10 +205,10 @@ function tierAt(tiers: readonly { readonly start: number; readonly price: number
 const PER_MILLION_DECIMALS = 6;
 
 /**
- * Dollars per million tokens as whole picodollars per token, out of the number's decimal text: no arithmetic on a float.
- * What is finer than that is rounded.
+ * Dollars per million tokens as whole picodollars per token, from the decimal text of the number: no arithmetic on a float. Finer
+ * fractions are rounded.
  *
- * @throws {RangeError} where it is no amount of money.
+ * @throws {RangeError} for an invalid amount of money.
  */
 function perToken(dollars: number): number {
   const text = String(dollars);

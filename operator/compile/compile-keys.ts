@@ -21,7 +21,7 @@ import { comparePlace, compareText } from './order.ts';
 import { isStaying } from './staying.ts';
 import type { ApiKeyVerdict } from './verdict.ts';
 
-/** What has not changed is the same value as before, also where it is a list. */
+/** Unchanged inputs must be identical values (===) to those of the last compile, lists too. */
 interface KeysInput {
   readonly apiKeys: readonly RawObject[];
   readonly secrets: readonly SecretRecord[];

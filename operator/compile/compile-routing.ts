@@ -44,7 +44,7 @@ import {
 import { startTurns, type Turns } from './turns.ts';
 import type { ProviderVerdict, RoutingVerdict } from './verdict.ts';
 
-/** What has not changed is the same value as before, also where it is a list. */
+/** Unchanged inputs must be identical values (===) to those of the last compile, lists too. */
 interface RoutingInput {
   readonly providers: readonly RawObject[];
   readonly modelRoutes: readonly RawObject[];
@@ -178,7 +178,7 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
         });
         const more = left.filter((claim) => !leaving.has(placeOf(claim)));
         if (more.length === 0) return settled;
-        // Who lost to one of the others may win without it.
+        // A claim that lost to one of the others may win after that one has left.
         const byThemselves = more.filter((claim) => !conflicts.has(claim));
         for (const claim of byThemselves.length > 0 ? byThemselves : more) leaving.add(placeOf(claim));
       }
@@ -260,7 +260,7 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
       );
     }
   }
-  /** What is the same as before is the same value: so is the table in use then, on which the next compile hangs. */
+  /** Unchanged parts stay identical values (===), so that the next compile can skip them. */
   function describe(
     compiled: ReadonlyMap<string, CompiledProvider>,
     routes: readonly CompiledRoute[],

@@ -32,7 +32,7 @@ export interface ResolvedConnection {
 const TLS_SECRET_TYPE = 'kubernetes.io/tls';
 const CA_SECRET_TYPES = ['Opaque', TLS_SECRET_TYPE, 'penstock.dev/provider-credential'];
 
-/** What a key has to look like, its certificate says. */
+/** Any text: the certificate decides whether the key fits. */
 const CLIENT_KEY: CredentialKind = { types: [TLS_SECRET_TYPE], isValid: () => undefined };
 
 function ofProxy(use: SecretUse): CredentialKind {
@@ -42,7 +42,7 @@ function ofProxy(use: SecretUse): CredentialKind {
   };
 }
 
-/** What is right for a credential of that id, and where it is sent; undefined where it is a key's or a header's. */
+/** The kind of the connection's credential with that id, and its destinations; undefined for a key's or a header's. */
 export function connectionCredential(
   id: string,
   use: SecretUse,

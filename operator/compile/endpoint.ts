@@ -49,7 +49,7 @@ export function endpointOf(spec: Pick<ProviderSpec, 'type' | 'baseURL'>): Endpoi
   };
 }
 
-/** What decides who sees a connection; of `tls`, only whether it is there. */
+/** The members that decide which hosts see a connection; of `tls`, only its presence. */
 interface Connected {
   readonly proxy?: { readonly url: string } | undefined;
   readonly tls?:

@@ -13,7 +13,7 @@ export function indexByPlace<T extends Place>(records: readonly T[]): FindByPlac
   return createPlaceIndex<T>()(records);
 }
 
-/** With a memory: records that were in the last list are not put in again. What it gave before finds what is there now. */
+/** With a memory: only changed records are indexed again. Earlier results also find the present records. */
 export function createPlaceIndex<T extends Place>(): (records: readonly T[]) => FindByPlace<T> {
   const byNamespace = new Map<string, Map<string, T>>();
   let last: readonly T[] = [];

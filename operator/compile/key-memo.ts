@@ -56,7 +56,7 @@ interface Calm {
 
 export function createKeyMemo(): KeyMemo {
   const slots = new Map<RawObject, Slot>();
-  /** Whose result hangs on a Secret, by its place. */
+  /** Objects whose result depends on a Secret, by the Secret's place. */
   const seekers = new Map<string, Set<RawObject>>();
   /** The turns of those that change by themselves. */
   const timed = new Map<RawObject, readonly number[]>();

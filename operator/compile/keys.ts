@@ -274,7 +274,7 @@ function describeVersion(
   };
 }
 
-/** When the last key ends; undefined where one never does. That one is retiring is no end of the ApiKey. */
+/** When the last key ends; undefined if one of them never does. The end of a retiring key is not the end of the ApiKey. */
 function lastEnd(versions: readonly Version[]): number | undefined {
   let last: number | undefined;
   for (const { notAfterMs, role } of versions) {

@@ -1,4 +1,4 @@
-// What the compilation needs of the table in use to hold the last known good form of an object.
+// Inputs that the compilation takes from the table in use, to hold the last known good form of an object.
 
 import type { Credential, ProviderEntry, RouteEntry } from '../../core/contract/routing-table.ts';
 import { type AllowedNamespaces, allowedNamespacesField } from '../resources/fields.ts';
@@ -94,7 +94,7 @@ export function withHeld<V extends Pick<Verdict, 'conditions' | 'isInTable' | 'h
   const conditions: readonly Condition[] = [
     ...others.filter(({ type }) => type !== 'Stalled'),
     holds('Degraded', 'LastKnownGood', message),
-    // Who waits for the present form waits in vain.
+    // The present form never gets into service, so a `kubectl wait` for it should fail at once.
     ...(isRefused ? [holds('Stalled', 'LastKnownGood', stalled)] : []),
   ];
   return { ...verdict, conditions, isInTable: true, held };

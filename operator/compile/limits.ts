@@ -26,7 +26,7 @@ type BudgetSpec = Pick<NonNullable<ApiKeySpec['budgets']>[number], 'period' | 'l
 
 const MICRODOLLAR_DECIMALS = 6;
 
-/** Those that block: of those that only warn, gateways need to know nothing. Nothing where there are none. */
+/** The blocking budgets: gateways need not know about budgets that only warn. Left out without any. */
 export function buildBudgets(
   specs: readonly BudgetSpec[] = [],
   wanted: BudgetSpec['action'] = 'Block',
@@ -43,7 +43,7 @@ interface BudgetsOfTenant {
   readonly budgets: Budget[];
 }
 
-/** Those that block, and those that warn; nothing where no tenant has one. */
+/** Blocking budgets, and budgets that warn; each left out without any. */
 export function buildTenantBudgets(tenants: readonly TenantBudgets[] = []): {
   readonly tenantBudgets?: BudgetsOfTenant[];
   readonly tenantWarnings?: BudgetsOfTenant[];

@@ -15,7 +15,7 @@ export interface Aged extends Place {
   readonly createdAt: string;
 }
 
-/** Oldest first, then by namespace and name: who comes first keeps what both claim. */
+/** Oldest first, then by namespace and name: the first one keeps an id that two objects claim. */
 export function compareAge(a: Aged, b: Aged): number {
   return compareText(a.createdAt, b.createdAt) || comparePlace(a, b);
 }

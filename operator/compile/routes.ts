@@ -245,7 +245,7 @@ function judgeTarget(
   return { ...attached, state: 'Ready', isUsable: true, apis };
 }
 
-/** What the platform withholds, and what no gateway can do, its callers cannot have. */
+/** Whether the callers of the route may learn of the target: not if the platform withholds it, or no gateway can serve it. */
 function isOwnMatter({ state }: JudgedTarget): boolean {
   return state !== 'RefNotPermitted' && state !== 'Unsupported';
 }
@@ -372,7 +372,7 @@ function buildTarget(
   };
 }
 
-/** What the route states comes before the catalog's. */
+/** A stated price comes before the catalog's. */
 function priceOf(stated: StatedPrice | undefined, quote: Quote | undefined): TargetEntry['price'] {
   if (stated !== undefined) return compilePrice(stated.pricing, stated.source);
   return quote !== undefined && 'price' in quote ? quote.price : null;
@@ -429,7 +429,7 @@ function buildEntry(
   };
 }
 
-/** What is as it is anyway is left out. */
+/** Defaults are left out. */
 function buildDelivery({
   delivery,
   holdBack,

@@ -10,7 +10,7 @@ export interface StatedPrice {
   readonly source: 'target' | 'route';
 }
 
-/** What is nearest: the target's own, then the route's. Undefined where neither states one, or it does not count. */
+/** The nearest stated price: the target's, else the route's. Undefined without one that counts. */
 export function statedPrice(
   route: ModelRoute,
   target: TargetSpec,

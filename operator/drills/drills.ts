@@ -13,7 +13,7 @@ import type { GatewayPod } from '../watch/gateway-pods.ts';
 import { ablePods, choosePod } from './choose-pod.ts';
 import { dueMs, type LastRun } from './due.ts';
 
-/** What a status is to say beyond what it says. */
+/** Drill facts for the status. */
 export interface DrillReport {
   /** The last run that this operator has seen the end of. */
   readonly run?: DrillRun;
@@ -37,7 +37,7 @@ export interface DrillReading {
 
 interface DrillsParts {
   readonly clock: Clock;
-  /** Those that are ready, by name. */
+  /** The ready pods, by name. */
   pods(): readonly GatewayPod[];
   answers(): PodAnswers;
   epochFloor(): number;
@@ -52,7 +52,7 @@ interface DrillsParts {
 }
 
 export interface Drills {
-  /** What is judged now; a drill that is the same as before goes on. */
+  /** The present verdicts; an unchanged drill goes on. */
   watch(verdicts: ReadonlyMap<string, RoutingVerdict>): void;
   /** Call it when a pod has reported something, was added or left. */
   look(): void;
@@ -180,7 +180,7 @@ export function createDrills(parts: DrillsParts): Drills {
     alarm(Number.isFinite(nextMs) ? clock.now() + waitMs : undefined);
   }
 
-  /** What was ordered may be over, or its pod may not be there any more. */
+  /** Ends a run that has its result, or whose pod is gone. */
   function settle(one: Watched, pods: readonly GatewayPod[], answers: PodAnswers): void {
     const { run } = one;
     if (run === undefined) return;
@@ -252,7 +252,7 @@ function troubleOf(ready: number, able: number): string {
   return 'every gateway pod is busy with other drills; this drill runs after them';
 }
 
-/** Those that do not run. Who has many drills that take long must not keep others from theirs: a namespace with fewer in a run goes first. */
+/** Drills that are not running, fewest running drills of the namespace first: a tenant with many long drills must not delay others. */
 function inTurn(watched: readonly Watched[]): readonly Watched[] {
   const running = new Map<string, number>();
   for (const { run, verdict } of watched)

@@ -96,7 +96,7 @@ function createPrintIndex<T extends object>(
     const current = (owner: string) => (next.has(owner) ? next.get(owner) : prints.get(owner));
     for (const entry of gone) next.set(ownerOf(entry), without(current(ownerOf(entry)), printOf(entry)));
     for (const entry of added) next.set(ownerOf(entry), joined(current(ownerOf(entry)), printOf(entry)));
-    // Who holds the map of the table before goes on reading what was true of that.
+    // A new map: holders of the former map continue to see the forms of the former table.
     prints = prints.with(next);
     return { prints, changed: new Set(next.keys()) };
   };

@@ -18,7 +18,7 @@ import { type TableObjectKind, withoutServed, withProviders } from '../publish/u
 import type { RawObject } from '../watch/snapshot.ts';
 
 export interface HoldAbsentInput {
-  /** What is in use; without the keys that its manifest calls revoked, as `takeOver` gives it. */
+  /** The content in use; without the keys that its manifest revokes, as `takeOver` gives it. */
   readonly last: TableContent | undefined;
   readonly next: TableContent;
   /** Is the object in the cluster? @param id `namespace/name`. */
@@ -123,7 +123,7 @@ function heldIds(
   next: readonly Entry[],
   { isPresent, isReadable, isServed, wasSeenDeleted, isAccepted }: HoldAbsentInput,
 ): ReadonlySet<string> {
-  // What the compile gave again is there. An ApiKey with several digests has several entries.
+  // Entries that the compile gave again are present. An ApiKey with several digests has several entries.
   const gone = new Set(
     differing(last, next)
       .gone.map(({ id }) => id)
@@ -142,7 +142,7 @@ function namespaceOf(id: string): string {
   return id.slice(0, id.indexOf('/'));
 }
 
-/** What is there goes before what is held under the same name. */
+/** A present entry comes before a held one of the same name. */
 function merged<T extends { readonly id: string }>(
   next: readonly T[],
   last: readonly T[],

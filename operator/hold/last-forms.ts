@@ -1,5 +1,5 @@
-// What the compilation needs of the table in use to hold last known good forms: the entries, and the start of each hold. A new leader
-// finds both in the cluster, in the table and in the status of the object.
+// Which parts of the table in use does the compilation need to hold last known good forms? The entries, and the start of each hold. A new
+// leader finds both in the cluster, in the table and in the status of the object.
 
 import { z } from 'zod';
 import type { KeyEntry, TableContent } from '../../core/contract/routing-table.ts';
@@ -35,7 +35,7 @@ interface Known extends HoldFacts {
 export function createLastForms({ holdMs, objectOf }: LastFormsOptions): LastForms {
   /** By `Kind/namespace/name`, as is the next. */
   const known = new Map<string, Known>();
-  /** What the statuses say of objects that nothing is known of; asked once. */
+  /** Facts from the statuses of unknown objects; read once. */
   const stored = new Map<string, { readonly uid: unknown; readonly facts: HoldFacts | undefined }>();
   let compiled: Verdicts = new Map();
   /** Of a table that is out as a whole. */

@@ -47,7 +47,7 @@ export function pinContent(then: TableContent, now: TableContent, snapshot: Snap
     providers: providers.map(({ entry }) => entry),
     credentials: providers.flatMap(({ credentials }) => credentials).sort((a, b) => (a.id < b.id ? -1 : 1)),
     routes: pinned,
-    // What came since does not even hold its id yet.
+    // A route that is newer than the pinned table does not reserve its id yet.
     ...withoutServed(
       now.unavailable?.filter(({ id }) => known.has(id)),
       pinned,

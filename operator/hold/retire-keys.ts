@@ -46,7 +46,7 @@ export function retireKeys({ retired, last, next, released, nowMs }: RetireInput
   return changed(all, { gone: surplus, added: [] });
 }
 
-/** What the annotation asks for. At least as much of a digest as a status shows. */
+/** The digests that the annotation names, each with at least as many digits as a status shows. */
 export function readReleased(text: string): readonly string[] {
   return text
     .toLowerCase()

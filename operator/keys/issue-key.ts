@@ -12,7 +12,7 @@ import type { HeldSecret } from '../watch/secrets.ts';
 import type { RawObject, SecretOwner } from '../watch/snapshot.ts';
 import { type KeyStep, type NewSecret, planKeySecret, type SecretChange } from './plan-key.ts';
 
-/** Who has written what we write into Secrets of tenants. */
+/** Field manager of our fields in the Secrets of tenants. */
 const SECRET_MANAGER = 'penstock-secret';
 
 interface KeyIssuerOptions {

@@ -36,16 +36,16 @@ export interface BringOutParts {
   wallMs(): number;
   /** Yields to other work: at the first run everything is new. */
   yieldNow(): Promise<void>;
-  /** What the operator's own checks found wrong, for the table that is about to be written. */
+  /** Faults that the operator's own checks found, for the table that is about to be written. */
   takeHints(): readonly HealthHint[];
   /** Called with the table that was found; generation 0 without one. */
   onTakenOver(epoch: number | undefined, generation: number, hints: readonly HealthHint[]): void;
   onPublished(published: Published): void;
-  /** What is held now, and of which namespaces nothing is known. */
+  /** Counts of held entries, and the namespaces that cannot be read. */
   onHeld(held: HeldCounts, unreadable: ReadonlySet<string>): void;
   /** Retired keys that any namespace may have again; none where the annotation named none. */
   onReleased(keys: readonly RetiredKey[]): void;
-  /** What the pin is now; at every run. */
+  /** Called with the present pin at every run. */
   onPin(pin: Pin | undefined): void;
 }
 
@@ -67,9 +67,9 @@ export type TableRun =
   | (RunFacts & {
       readonly type: 'published';
       readonly generation: number;
-      /** What the table holds for each object. */
+      /** The form of each object in the table. */
       readonly forms: Forms;
-      /** What the table held that this term has found; at its first run only. */
+      /** The forms in the table that this term has found; at its first run only. */
       readonly found: FormOf | undefined;
       readonly content: TableContent;
       readonly healthChecks: readonly HealthCheck[];
@@ -121,7 +121,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
   const forms = createFormIndex();
   const lastForms = createLastForms({ holdMs: parts.holdMs, objectOf: cluster.object });
   let inUse: InUse | undefined;
-  /** What came of the last pin that was asked for. */
+  /** The result of the last pin. */
   let pinned: PinnedTable | undefined;
   /** Changed in tables that did not get out, as far as is known. */
   let unreported: ReadonlySet<string> = new Set();
@@ -227,7 +227,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
       retireKeys({ retired, last, next: keys, released, nowMs: parts.wallMs() });
   }
 
-  /** What goes out of that, and what waits. */
+  /** The content that may be published now, and the objects that wait. */
   async function keepBack(content: TableContent, last: TableContent | undefined, snapshot: Snapshot) {
     pinned = await findPinned(last);
     parts.onPin(pinned?.pin);
@@ -281,7 +281,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
     return { ...taken, found: forms.index(content).of };
   }
 
-  /** Gives the content that is in use now, or was to be; and who was left out of it, by the key of its verdict, and why. */
+  /** Gives the content that is in use now, or was to be; and the left-out objects by the key of their verdict, with the reason. */
   async function publishFitting(
     wanted: TableContent,
     retiredBy: (content: TableContent) => readonly RetiredKey[],
@@ -313,7 +313,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
   }
 }
 
-/** What it says where the other says the same. */
+/** A form only if both agree on it. */
 function whereSame(of: FormOf, other: FormOf): FormOf {
   return (kind, id) => {
     const form = of(kind, id);

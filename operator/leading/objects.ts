@@ -16,7 +16,7 @@ import { createStatusRun } from './write-status.ts';
 interface Parts extends TermParts {
   readonly table: LedTable;
   readonly pods: LedPods;
-  /** What was spent of budgets of namespaces is another. */
+  /** The spend of a namespace's budgets has changed. */
   onNamespaces(): void;
 }
 
@@ -26,7 +26,7 @@ interface LedObjects extends Pick<Spending, 'reading'>, Pick<KeyKeeper, 'publish
   /** There may be something new to say of them; by `Kind/namespace/name`. */
   look(keys: Iterable<string>): void;
   lookAtAll(): void;
-  /** What a new judgement has changed. */
+  /** The changes of a new judgement. */
   judged(differences: Differences): void;
   podsMoved(): void;
   /** The API server takes writes again, after it did not. */

@@ -37,7 +37,7 @@ export interface LeadingParts {
   onDeposed(reason: string): void;
 }
 
-/** What the table, the pods and the objects of one term share. */
+/** Parts that the table, the pods and the objects of one term share. */
 export interface TermParts extends LeadingParts {
   readonly term: Term;
   readonly book: VerdictBook;

@@ -61,7 +61,7 @@ export interface Spending {
   forget(apiKey: KeyName): void;
   /** There may be more gateways than before, or fewer. */
   gatewaysMoved(): void;
-  /** What the keys of a namespace have spent; undefined while that is not known. */
+  /** The spend of a namespace's keys; undefined while it is unknown. */
   ofNamespace(): ((namespace: string) => Spent | undefined) | undefined;
   /** Undefined where there is no ledger. */
   reading(): SpendReading | undefined;

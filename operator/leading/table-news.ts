@@ -27,7 +27,7 @@ interface Parts {
 export function createTableNews({ events, log, instance, tableNamespace }: Parts): TableNews {
   const name = pointerName(instance);
   let held: HeldCounts = { Provider: 0, ModelRoute: 0, ApiKey: 0 };
-  /** What was said of it last. */
+  /** The last report on it. */
   let heldWords = describeHeld(held, new Set());
   let isCounted = false;
   let pin: Pin | undefined;

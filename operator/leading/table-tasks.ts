@@ -22,7 +22,7 @@ interface Parts extends Pick<TermParts, 'log'>, Pick<CollectorOptions, 'clock'> 
 export const heartbeatMs = 10_000;
 const collectMs = 60_000;
 
-/** What is done again and again, and after how long for the first time. */
+/** Recurring tasks, and the delay of their first run. */
 export const recurring = { check: checkMs, collect: collectMs } as const;
 
 export function createTableTasks(parts: Parts): (task: string) => Promise<RunResult> {

@@ -18,7 +18,7 @@ export interface TargetWatch {
 export function createTargetWatch(healthOf: HealthOf): TargetWatch {
   /** By `namespace/name` of the Provider. */
   let failing: ReadonlyMap<string, Troubles> | undefined;
-  /** What the last look saw: where it is the same, no target can be another. */
+  /** Result of the last look: with the same result, no target has changed. */
   let last: { readonly verdicts: Verdicts['routing']; readonly words: string } | undefined;
   /** Of each ModelRoute, in words. */
   const known = new Map<string, string>();

@@ -21,7 +21,7 @@ interface UpstreamsParts extends Pick<ProberParts, 'clock' | 'random' | 'send' |
 
 export interface Upstreams {
   healthOf(verdict: ProviderVerdict): ProviderHealth | undefined;
-  /** What is in the table now. */
+  /** The checks and the content of the table in use. */
   watch(checks: readonly HealthCheck[], table: TableContent): void;
   /** From the table that this term has found. */
   recall(hints: readonly HealthHint[]): void;

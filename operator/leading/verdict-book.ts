@@ -28,7 +28,7 @@ export interface VerdictBook {
   noteAttempted(run: FailedRun): void;
   notePublished(run: PublishedRun): void;
   judgePublished(run: PublishedRun): Differences;
-  /** What is wrong with an object is true, whether the table can be written or not. */
+  /** Faults of an object are reported even if the table cannot be written. */
   judgeFailed(run: FailedRun): Differences;
   /** Objects that some pod does not run in their present form, as far as was known at the last look. */
   unsettled(): Iterable<string>;
@@ -41,7 +41,7 @@ export function createVerdictBook(cluster: Pick<Cluster, 'object'>, namesOf: Nam
   const tracker = createProgrammedTracker();
   const unsettled = new Set<string>();
   let now: Judgement = { verdicts: NO_VERDICTS, waits: new Map(), formOf: () => undefined };
-  /** Those that the table in use was made with; a verdict that is newer is of a form that is not out yet. */
+  /** The verdicts of the table in use; newer verdicts are of forms that are not published yet. */
   let published = NO_VERDICTS;
   const formIn = (of: FormOf, verdict: Verdict) => of(verdict.kind, namesOf(verdict).id);
 

@@ -11,7 +11,7 @@ export interface Verdicts {
   readonly routing: ReadonlyMap<string, RoutingVerdict>;
   readonly apiKeys: SharedMap<ApiKeyVerdict>;
   get(key: string): Verdict | undefined;
-  /** Those of ApiKeys come last. */
+  /** Keys of all verdicts; ApiKeys come last. */
   keys(): Iterable<string>;
 }
 

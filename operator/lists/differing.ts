@@ -62,7 +62,7 @@ function walk<T>(last: readonly T[], next: readonly T[]): Differing<T> {
   return withoutMoved({ gone, added });
 }
 
-/** What is in both has only moved. */
+/** An item in both lists has only moved. */
 function withoutMoved<T>(change: Differing<T>): Differing<T> {
   const { gone, added } = change;
   if (gone.length === 0 || added.length === 0) return change;

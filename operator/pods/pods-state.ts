@@ -4,7 +4,7 @@ import type { ExchangeResponse } from '../../core/contract/exchange.ts';
 import { cutText } from '../cut-text.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';
 
-/** What is known from one pod. Neither response nor failure: it was not heard yet, and has no entry. */
+/** The state of one pod. A pod without a response or a failure has not answered yet, and has no entry. */
 export interface PodAnswer {
   /** The last one that was understood. */
   readonly response?: ExchangeResponse;

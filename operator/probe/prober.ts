@@ -34,7 +34,7 @@ export interface ProberParts {
 }
 
 interface Prober {
-  /** What is in the table now. What is known stays, while address and credentials do. */
+  /** The checks of the table in use. Findings stay as long as address and credentials do. */
   watch(
     checks: readonly HealthCheck[],
     table: Pick<TableContent, 'providers' | 'credentials' | 'settings'>,

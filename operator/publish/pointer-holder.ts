@@ -29,7 +29,7 @@ export const RELEASE_KEY_ANNOTATION = 'penstock.dev/release-key';
 interface PointerHolderOptions<Table> {
   readonly store: Pick<TableStore, 'readPointer' | 'createPointer' | 'updatePointer'>;
   readonly clock: Pick<Clock, 'wallMs'>;
-  /** What it is called in messages. */
+  /** Its name in messages. */
   readonly place: string;
   readonly exchangeToken: string;
   /** What gateways are to be known by; given what the pointer has. */
@@ -68,7 +68,7 @@ export interface PointerHolder<Table> {
   ): Promise<number>;
   /** Writes the same table again, with the heartbeat, and with the epoch if it is missing. */
   renew(): Promise<void>;
-  /** What it brings to gateways and ledger now. */
+  /** The certificates that it hands to gateways and ledger now. */
   internalTls(): InternalTls | undefined;
   /** Replaces what is known of the table in the pointer. */
   know(table: Table): void;
@@ -79,11 +79,11 @@ export interface PointerHolder<Table> {
   isAbsenceAccepted(): boolean;
   /** The value of the pin annotation; undefined without one. */
   pin(): string | undefined;
-  /** What was accepted is in use; the next write takes the annotation off. */
+  /** The accepted absence is in use; the next write removes the annotation. */
   endAcceptance(): void;
   /** The value of the annotation that releases keys; undefined without one, and after the release. */
   release(): string | undefined;
-  /** That was done; the next write takes the annotation off, unless it says something else by then. */
+  /** The release is done; the next write removes the annotation, unless its value has changed since. */
   endRelease(release: string): void;
   /**
    * The first epoch of the present numbering, which starts again when the pointer was deleted or a gateway had a higher number. The

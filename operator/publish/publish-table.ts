@@ -21,7 +21,7 @@ export interface PublishOptions {
   readonly retired?: readonly RetiredKey[];
   /** `retired` was made with this `release`; the next write of the pointer takes the annotation off. */
   readonly releases?: string | undefined;
-  /** What the operator's own checks found wrong. */
+  /** Faults that the operator's own checks found. */
   readonly hints?: readonly HealthHint[];
 }
 

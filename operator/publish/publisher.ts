@@ -68,7 +68,7 @@ export interface Publisher {
   readEarlier(generation: number): Promise<EarlierTable>;
   /** Bearer of the exchange; undefined before the first `takeOver`. */
   exchangeToken(): string | undefined;
-  /** What the pointer brings to gateways and ledger; undefined: they speak plain HTTP. */
+  /** The certificates that the pointer hands to gateways and ledger; undefined: they use plain HTTP. */
   internalTls(): InternalTls | undefined;
   /** Of the current manifest. */
   shardsNamed(): readonly string[];

@@ -208,7 +208,7 @@ function idOf(entry: Entry): string {
   return 'sha256' in entry ? entry.sha256 : entry.id;
 }
 
-/** What a gateway would refuse is not written: it would keep every other change out with it. */
+/** Throws on entries that gateways would refuse: one of them would block every other change of the table. */
 function refuseInvalid(kind: ShardKind, content: Readonly<Record<string, readonly Entry[]>>): void {
   const parsed = shardContentSchemas[kind].safeParse(content);
   if (parsed.success) return;

@@ -65,7 +65,7 @@ export async function readFindings(tools: PublishTools): Promise<Findings> {
   };
 }
 
-/** What the pointer is called in messages. */
+/** Name of the pointer in messages. */
 export function placeOf({
   tableNamespace,
   instance,

@@ -51,7 +51,7 @@ export interface PublishTools {
 /** Names of shards and of copies of manifests. */
 export function namesInUse(lead: Term, instance: string): ReadonlySet<string> {
   const copies = [...lead.kept.keys()].map((generation) => keptManifestName(instance, generation));
-  // What is in the pointer may have come there by a write whose answer was lost.
+  // A write without an answer may have put these shards into the pointer.
   const published = lead.holder.published()?.manifest.shards.map(({ name }) => name) ?? [];
   return new Set([
     ...lead.used.flat(),

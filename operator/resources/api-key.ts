@@ -151,7 +151,7 @@ const budgetSchema = z.strictObject({
 export type Budget = z.infer<typeof budgetSchema>;
 export const budgetsSchema = listMap(budgetSchema, 'period', 4);
 
-/** Of a field of `secret`. That one is optional, so it is compared from above. */
+/** Of an immutable field of `secret`. `secret` is optional, so the fields are compared one level above. */
 function immutableInSecret(field: string, absent: string): Rule<unknown> {
   const valueIn = (object: string) =>
     `(has(${object}.secret) && has(${object}.secret.${field}) ? ${object}.secret.${field} : '${absent}')`;

@@ -9,7 +9,7 @@ import { withRules } from './rule.ts';
 
 /** The dialects of the API, as users write them. */
 export const apiSchema = z.enum(apis);
-/** Those of upstreams. */
+/** APIs of upstreams. */
 export const upstreamApiSchema = z.enum(upstreamApis);
 
 /** Name of an entry in one of our lists: a DNS label, so that it fits into ids, metrics and paths. */

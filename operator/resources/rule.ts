@@ -42,7 +42,7 @@ export function withRules<S extends z.ZodType>(schema: S, rules: readonly Rule<z
   return checked.meta({ ...schema.meta(), 'x-kubernetes-validations': validations });
 }
 
-/** Those that an earlier `withRules` put there. */
+/** The rules that an earlier `withRules` added. */
 function rulesOf(schema: z.ZodType): readonly CelRule[] {
   const rules = schema.meta()?.['x-kubernetes-validations'];
   return Array.isArray(rules) ? rules : [];

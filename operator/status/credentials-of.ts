@@ -19,7 +19,7 @@ export type CredentialsOf = (verdict: ProviderVerdict) => ProviderCredentials | 
 export function indexCredentials(pods: readonly GatewayPod[], answers: PodAnswers): CredentialsOf {
   const lines = pods.flatMap(({ uid }) => {
     const answer = answers.get(uid);
-    // What a pod said before it fell silent may be long over.
+    // The last answer of a silent pod may be out of date.
     return answer?.failure === undefined ? (answer?.response?.credentials ?? []) : [];
   });
   const byProvider = Map.groupBy(lines, ({ provider }) => provider);

@@ -117,7 +117,7 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
   const ready = readyCondition(judged, verdict);
   const progress = settleProgress(ready, verdict.generation, present, nowMs);
   const isStalled = ({ type }: Condition) => type === 'Stalled';
-  // Last: who reads the list from top to bottom ends with what fails.
+  // Stalled comes last, so that a reader of the list ends with the fault.
   const conditions = [
     ...judged.filter((condition) => !isStalled(condition)),
     ready,
@@ -213,7 +213,7 @@ function isReason(text: string): text is Reason {
   return Object.hasOwn(REASONS, text);
 }
 
-/** What is said of the form that serves is said of its generation. */
+/** Conditions about the serving form carry that form's generation. */
 function heldBack(condition: Said, { held }: Verdict): Said {
   const isOfServed = condition.type === 'Programmed' || condition.type === 'Ready';
   if (held?.generation === undefined || !isOfServed) return condition;

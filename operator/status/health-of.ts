@@ -22,7 +22,7 @@ export interface ProviderHealth {
   readonly totalPods: number;
   /** Models that no pod with recent calls to the Provider can reach; `*`: all models. */
   readonly failing: '*' | ReadonlySet<string>;
-  /** What came of recent calls, by model, over all pods. */
+  /** Results of recent calls, by model, over all pods. */
   readonly calls: ReadonlyMap<string, ModelCalls>;
   /** Models that the upstream reported as unknown to any pod in the last ten minutes. */
   readonly unknownModels: ReadonlySet<string>;
@@ -34,7 +34,7 @@ export interface ProviderHealth {
   readonly troubles: readonly Trouble[];
   /** Where the reason's own sentence does not say it all. */
   readonly message?: string;
-  /** What the operator's own check met last, as long as it fails; without secrets. */
+  /** Error of the operator's own last check, while it fails; without secrets. */
   readonly lastError?: string;
 }
 
@@ -56,7 +56,7 @@ export function indexHealth(pods: readonly GatewayPod[], answers: PodAnswers): H
   const byProvider = new Map<string, PodView[]>();
   const unknownModels = new Map<string, Set<string>>();
   for (const { pod, answer } of heard) {
-    // What a pod said before it fell silent may be long over.
+    // The last answer of a silent pod may be out of date.
     if (answer?.response === undefined || answer.failure !== undefined) continue;
     const { health, targets = [], misconfigured = [] } = answer.response;
     const entriesOf = Map.groupBy(health, ({ provider }) => provider);

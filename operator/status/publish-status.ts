@@ -1,5 +1,5 @@
-// Who remembers, from one look at an object to the next, what its status needs? When a wait began, and what was
-// written but has not come back through the watch yet.
+// Which facts of an object's status are remembered from one look to the next? When a wait began, and the writes that the watch has not
+// brought back yet.
 
 import type { Clock } from '../../core/clock.ts';
 import type { KubeClient } from '../../core/kube/client.ts';

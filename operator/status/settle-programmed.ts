@@ -71,7 +71,7 @@ function notProgrammed(because: string): SettledProgrammed {
   return { condition: { type: 'Programmed', status: 'False', reason: 'NotProgrammed', message } };
 }
 
-/** What was once true of this form stays true: pods that come later read the present table before they are ready. */
+/** A form that was once programmed stays so: later pods read the present table before they are ready. */
 function keptTrue(facts: ProgrammedFacts): SettledProgrammed | undefined {
   const { verdict, since, present } = facts;
   const before = present?.conditions?.find(({ type }) => type === 'Programmed');
@@ -130,7 +130,7 @@ function pending(facts: ProgrammedFacts): SettledProgrammed {
   return nowMs < detailAtMs ? { ...said, againMs: detailAtMs } : next;
 }
 
-/** What the status says already about this form waiting. */
+/** The wait that the status already reports for this form. */
 function saidPending({ since, present }: ProgrammedFacts): SettledProgrammed | undefined {
   const before = present?.conditions?.find(({ type }) => type === 'Programmed');
   const where = present?.programmed;

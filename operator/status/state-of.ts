@@ -1,4 +1,4 @@
-// What is the state of an object in one word, for a column? The worst of what its conditions say. Pure.
+// What is the state of an object in one word, for a column? The worst state of its conditions. Pure.
 
 import type { Condition } from '../compile/verdict.ts';
 import { type State, states } from '../resources/fields.ts';

@@ -37,7 +37,7 @@ export function exhaustedOf(
   });
 }
 
-/** What a period is called in a sentence. */
+/** Names of periods in a sentence. */
 const WORDS = { Day: 'Daily', Week: 'Weekly', Month: 'Monthly', Total: 'Total' } as const;
 
 export function sayExhausted({ period, limit, spend, since, untilMs }: Exhausted): string {

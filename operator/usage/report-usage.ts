@@ -44,7 +44,7 @@ interface UsageReporter {
 }
 
 const writesPerSecond = 20;
-/** Those that are not due yet are looked through so often. */
+/** Usages that are not due yet are checked at this interval. */
 const sweepMs = 5_000;
 /** Until the other queue has written what it is at. */
 const inFlightMs = 1_000;
@@ -53,7 +53,7 @@ export function createUsageReporter(parts: UsageReporterParts): UsageReporter {
   const { client, clock, cluster, book } = parts;
   /** Not before these times, in Unix milliseconds. */
   const waiting = new Map<string, number>();
-  /** What was written and the watch has not brought yet. */
+  /** Writes that the watch has not brought back yet. */
   const written = new Map<string, ApiKeyUsage>();
   const inFlight = new Set<string>();
   const bucket = createTokenBucket(clock, writesPerSecond, writesPerSecond);

@@ -11,7 +11,7 @@ import type { ApiKeyUsage, Budget } from '../resources/api-key.ts';
 import { dollarsOf, microdollarsOf } from './dollars.ts';
 import { useIn } from './spend-book.ts';
 
-/** Who lets requests through, as far as it says how exactly budgets hold. */
+/** The gateways, as far as the accuracy of budgets depends on them. */
 export interface Gateways {
   readonly ready: number;
   /** They keep budgets together. */
@@ -82,7 +82,7 @@ function saidIn({ observedAt: _, periods, ...rest }: ApiKeyUsage) {
   };
 }
 
-/** More can be spent beyond a budget than is said of it. That less can is said with the next news. */
+/** The worst overshoot is higher than the status says, which is worth a write. A lower one waits for the next write. */
 function promisesTooMuch(present: ApiKeyUsage | undefined, { periods }: DescribedUsage): boolean {
   return periods.some(({ period, atWorst }) => {
     const said = present?.periods?.find((one) => one.period === period)?.atWorst;
@@ -96,7 +96,7 @@ function isMore(now: StatedOvershoot | undefined, said: StatedOvershoot | undefi
   return (now.requests ?? 0) > (said.requests ?? 0) || dollars(now) > dollars(said);
 }
 
-/** In the order of their length; where nothing is limited, who spends what is asked of a month. */
+/** In the order of their length. Without a budget, spend is reported for a month. */
 const PERIODS = ['Day', 'Week', 'Month', 'Total'] as const satisfies readonly BudgetPeriod[];
 
 function periodsOf(budgets: readonly Budget[]): readonly BudgetPeriod[] {

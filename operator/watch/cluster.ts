@@ -1,5 +1,5 @@
-// What is in the cluster now? Everything that the operator watches, kept up to date and given as one Snapshot.
-// What came in is looked at once, on arrival; who asks gets plain values.
+// What is in the cluster now? Everything that the operator watches, kept up to date and given as one Snapshot. Objects are parsed once, on
+// arrival; readers get plain values.
 
 import type { Clock } from '../../core/clock.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
@@ -154,7 +154,7 @@ export function openCluster(options: ClusterOptions): Cluster {
       notify({ type: 'resources', urgency: 'edit' });
       for (const type of ['pods', 'pointer'] as const) notify({ type });
     });
-  // Who closes early need not wait for it.
+  // An early close does not wait for it.
   synced.catch(() => undefined);
 
   return {

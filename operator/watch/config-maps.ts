@@ -15,14 +15,14 @@ interface ConfigMapReaderParts {
   readonly clock: Clock;
   /** From 0 up to 1. */
   random(): number;
-  /** What is known of one is something else, or it is known now that nothing can be. */
+  /** The content of a ConfigMap has changed, or is known to be missing. */
   onChange(key: string): void;
   onTrouble(trouble: Trouble): void;
 }
 
 /** Keys are `namespace/name`. */
 interface ConfigMapReader {
-  /** Those that are named. Identities last while the contents do. */
+  /** The named ConfigMaps. Identities last while the contents do. */
   readonly records: ReadonlyMap<string, ConfigMapRecord>;
   placed(key: string, version: string): void;
   displaced(key: string): void;

@@ -31,7 +31,7 @@ export function watchCrdBundles(parts: {
   readonly version: string;
 }): CrdBundles {
   const { client, clock, log, version } = parts;
-  /** What was found last: a version, or a fixed word; undefined where it could not be read. */
+  /** The last result: a version, or a fixed word; undefined if it could not be read. */
   const found = new Map<string, string | undefined>();
   let cancelTimer = (): void => {};
   let isClosed = false;

@@ -1,5 +1,5 @@
-// What is kept of one of our objects? What its user wishes, with an identity that lasts while the wish does,
-// and beside it what we write ourselves.
+// Which parts of one of our objects are kept? The user's spec, with an identity that lasts while the spec does, and beside it the fields
+// that we write.
 
 import type { KubeObject } from '../../core/kube/object.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';

@@ -27,7 +27,7 @@ export type SecretView = keyof typeof SECRET_SELECTORS;
 
 const views: readonly SecretView[] = ['credentials', 'issued'];
 
-/** What the metadata of a Secret say. */
+/** The parsed metadata of a Secret. */
 interface SecretPlace {
   readonly namespace: string;
   readonly name: string;

@@ -1,4 +1,4 @@
-// What is the snapshot now? Of seven lists of up to 50,000, only those are built again in which something changed.
+// What is the snapshot now? Of seven lists of up to 50,000 items, only changed lists are built again.
 
 import { applyPolicies } from '../compile/apply-policies.ts';
 import type { CheckedPolicy, PlatformSettings, Snapshot } from './snapshot.ts';

@@ -96,9 +96,9 @@ export interface TenantLimits {
 /** A TenantPolicy, and what holds of it. */
 export interface CheckedPolicy {
   readonly object: RawPolicy;
-  /** What is wrong with the present form; none: it is in force. */
+  /** Faults of the present form; empty: it is in force. */
   readonly problems: readonly Problem[];
-  /** What is in force; undefined: nothing of it. */
+  /** The spec in force; undefined: none of it. */
   readonly spec: TenantPolicySpec | undefined;
   /** metadata.generation of an earlier form that is in force; undefined: of the present one, those parts that can be read. */
   readonly heldGeneration?: number | undefined;
@@ -143,7 +143,7 @@ export interface Snapshot {
   readonly modelRoutes: readonly RawObject[];
   readonly apiKeys: readonly RawObject[];
   readonly secrets: readonly SecretRecord[];
-  /** Those that a Provider names. */
+  /** The ConfigMaps that Providers name. */
   readonly configMaps: readonly ConfigMapRecord[];
   readonly namespaces: readonly NamespaceRecord[];
   /** Each digest once. Absent: none. */

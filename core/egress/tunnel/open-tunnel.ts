@@ -47,7 +47,7 @@ export function openTunnel(
         case 'refused':
           return fail(new EgressError('proxy_failed', endpoint, `the proxy: ${step.fact}`));
         case 'open':
-          // What comes from now on waits for its reader.
+          // Later bytes wait for their reader.
           socket.pause();
           settle();
           return resolve();

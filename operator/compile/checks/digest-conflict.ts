@@ -9,7 +9,7 @@ import type { Finding } from '../verdict.ts';
 /** An ApiKey and its digests. Disabled and expired ones count too: otherwise another ApiKey could bring their key back. */
 export interface DigestClaim extends Aged {
   readonly digests: readonly string[];
-  /** Those of them that work now. */
+  /** The digests that work now. */
   readonly entries: readonly { readonly sha256: string }[];
 }
 
@@ -46,9 +46,9 @@ export function createDigestConflicts<C extends DigestClaim>(): (
   const homes = new Map<string, string>();
   /** Retired digests that an ApiKey claims again. */
   const returning = new Set<string>();
-  /** One of those who claim it, for each digest. */
+  /** One of the claims, for each digest. */
   const owners = new Map<string, C>();
-  /** All who claim it, where they are several. */
+  /** All claims of a digest that several claim. */
   const shared = new Map<string, Set<C>>();
 
   return (claims, findHolders = () => nobody, retired = noneRetired) => {
@@ -132,7 +132,7 @@ function keeps(
   return holder === `${namespace}/${name}` && entries.some(({ sha256 }) => sha256 === digest);
 }
 
-/** Whose the other ApiKey is stays open: it may be another tenant's. */
+/** Does not name the other ApiKey: it may be another tenant's. */
 export function digestRefused(refused: readonly RefusedDigest[]): Finding {
   const keys = (wanted: RefusedDigest['why']) => {
     const digests = refused.filter(({ why }) => why === wanted).map(({ digest }) => short(digest));

@@ -53,8 +53,8 @@ function isDestination(entry: string, destination: Destination): boolean {
   return (portText === undefined ? DEFAULT_PORTS[scheme] : Number(portText)) === port;
 }
 
-// Who writes a Provider chooses its scheme, and could send a value over the internet in the clear: that takes the word of
-// who writes the Secret. Inside, where nothing is reached but what the platform has opened, the Provider's is enough.
+// The author of a Provider chooses its scheme, and could send a value over the internet in the clear: so http to a public host needs the
+// consent of the Secret's author. For a private address, which the platform must have opened, the Provider's word is enough.
 function impliedScheme({ hostname, scheme }: Destination): Destination['scheme'] {
   return judgeHost(nothingOpened, '', hostname).kind === 'denied' ? scheme : 'https';
 }

@@ -6,7 +6,7 @@ import type { PlatformSettings } from '../../watch/snapshot.ts';
 import type { Destination } from '../endpoint.ts';
 import type { Finding } from '../verdict.ts';
 
-/** What a Provider without keys asks for. */
+/** The identity that a Provider without keys asks for. */
 export interface IdentityUse {
   readonly cloud: CloudName;
   /** As what the identity acts; undefined: as itself. */
@@ -14,7 +14,7 @@ export interface IdentityUse {
 }
 
 /**
- * @param readers everybody who sees its tokens. A tenant that could choose them would get a token of the platform's.
+ * @param readers every host that sees its tokens. A tenant that could choose a host would get a token of the platform.
  * @param isServerChosen by the tenant's own rules of TLS.
  */
 export function identityNotAllowed(

@@ -21,7 +21,7 @@ export interface Conflict {
   readonly by: 'service' | 'age';
 }
 
-/** What the table in use has of a route. */
+/** A route as the table in use has it. */
 export interface Served {
   readonly ids: readonly string[];
   readonly sharedWith: SharedWith;
@@ -96,8 +96,8 @@ interface Holder<C> extends Callers {
 }
 
 /**
- * Who holds which id, oldest first, kept by whom they can meet: others of their namespace, of which few hold the same, and where both
- * are shared. To look through all who ask for an id would take as many steps as the square of them, which one tenant could ask for.
+ * The holders of each id, oldest first. Only claims that can conflict share a list: those of one namespace, of which few hold the same
+ * id, and shared ones. One list of all claims of an id would take a quadratic number of steps, which one tenant could provoke.
  */
 class Holders<C extends Claim> {
   private readonly byNamespace = new Map<string, Map<string, Holder<C>[]>>();

@@ -4,7 +4,7 @@ import type { Finding } from '../verdict.ts';
 
 interface UnpricedTarget {
   readonly name: string;
-  /** What was looked for in the catalog, and not found. */
+  /** The look-up in the catalog that failed. */
   readonly why: string;
   /** The route may state what it costs. */
   readonly mayPrice: boolean;

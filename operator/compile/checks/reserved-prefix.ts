@@ -9,7 +9,7 @@ export function reservedPrefix(
   platform: PlatformSettings,
 ): Finding | undefined {
   if (platform.platformNamespaces.includes(namespace)) return undefined;
-  // In any case: people who read a model list do not see the difference.
+  // Upper and lower case count as equal, because readers of a model list overlook the difference.
   const taken = ids.filter((id) => id.toLowerCase().startsWith(`${platform.servicePrefix}/`.toLowerCase()));
   if (taken.length > 0) {
     return {

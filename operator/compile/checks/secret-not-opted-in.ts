@@ -1,5 +1,5 @@
-// Is the Secret opted in for Providers? Otherwise a user who may create Providers but not read Secrets could have any Secret of the
-// namespace sent to a host of their own.
+// Is the Secret opted in for Providers? Otherwise a user with the right to create Providers, but not to read Secrets, could have any
+// Secret of the namespace sent to a host of their choice.
 
 import type { SecretRecord } from '../../watch/snapshot.ts';
 import type { Finding } from '../verdict.ts';

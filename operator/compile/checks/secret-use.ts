@@ -1,4 +1,4 @@
-// Who uses a Secret, and for what: the texts that all checks of Secrets share.
+// Which field uses a Secret, and for what: the texts that all checks of Secrets share.
 
 export interface SecretUse {
   /** The field that names the Secret, as the user finds it: `spec.auth.keys[eu-1]`. */

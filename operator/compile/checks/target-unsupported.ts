@@ -13,7 +13,7 @@ interface TargetDialects {
   readonly forced: UpstreamApi | undefined;
   /** The dialects of the Provider. */
   readonly spoken: readonly UpstreamApi[];
-  /** Those of the model, where its name says them; else those of the Provider. */
+  /** The dialects of the model, if its name says them; else those of the Provider. */
   readonly ofModel: readonly UpstreamApi[];
   /** The dialects of the route, at least one. */
   readonly offered: readonly Api[];
