@@ -120,7 +120,7 @@ export interface KeyRow {
   readonly team: string;
   /** How people recognise the key: its prefix and last four characters; empty where unknown. */
   readonly hint: string;
-  /** What the key begins with, such as `psk_`. */
+  /** Start of the key, such as `psk_`. */
   readonly prefix: string;
   /** RFC 3339, as all times here. */
   readonly createdAt: string;
@@ -184,7 +184,7 @@ export interface WatchChange {
 }
 
 export interface WatchReset {
-  /** What is older than this, no change will tell of. */
+  /** Changes are reported from this version on. */
   readonly resourceVersion: string;
 }
 

@@ -69,7 +69,7 @@ export interface Person {
   readonly groups: readonly string[];
 }
 
-/** What is asked of the ledger, in the person's own name. */
+/** A question to the ledger, with the person's token. */
 export interface LedgerQuestion {
   readonly method: 'GET' | 'POST';
   /** Such as `/v1/sums`. */

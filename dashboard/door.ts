@@ -1,4 +1,4 @@
-// Who is asking, and is it their own page that asks? Checked before every answer below `/api`.
+// Which session does a request belong to, and does it come from our own page? Checked before every answer below `/api`.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../core/clock.ts';
@@ -36,7 +36,7 @@ export interface ServerParts {
   readonly metrics?: Omit<DashboardMetrics, 'registry'>;
   /** Why changes are not taken now, in words; empty, or left out: they are. */
   heldBack?(): readonly string[];
-  /** What it cannot serve without, in words; undefined, or left out: nothing. */
+  /** The missing precondition of service, in words; undefined, or left out: nothing. */
   missing?(): string | undefined;
 }
 
@@ -125,7 +125,7 @@ export async function expectPresentSession(door: Door, request: FastifyRequest):
   return session;
 }
 
-/** Hook of everything below `/api`, but for those who come back from an issuer. */
+/** Hook of everything below `/api`, but for the return from an issuer. */
 export function expectOwnPage(door: Door, request: FastifyRequest): void {
   const place = placeOfRequest(door, request);
   const sender: Sender = { site: headerOf(request, 'sec-fetch-site'), origin: headerOf(request, 'origin') };

@@ -75,6 +75,6 @@ try {
     reason: error instanceof Error ? error.message : String(error),
   });
   process.exitCode = 1;
-  // What has been started already would keep the process alive.
+  // Parts that have started already would keep the process alive.
   process.exit();
 }

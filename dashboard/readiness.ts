@@ -38,7 +38,7 @@ export function openReadiness(oidc: Pick<Oidc, 'begin'> | undefined, log: Log): 
     if (!isLooking) void look(oidc);
     return `the OpenID Connect issuer has not been found yet${reason === undefined ? '' : ` (${reason})`}`;
   };
-  // What is there already is known when the first asks.
+  // Asks at the start, so that the first probe may already have an answer.
   missing();
   return missing;
 }

@@ -49,10 +49,10 @@ const settingsSchema = z.object({
     .default('psk_'),
   /** The read API. */
   PENSTOCK_DASHBOARD_LEDGER_URL: httpUrl.optional(),
-  /** What the ledger's certificate is judged by, where that address is https. */
+  /** Authority of the ledger's certificate, if its address is https. */
   PENSTOCK_DASHBOARD_LEDGER_CA_FILE: z.string().optional(),
   PENSTOCK_DASHBOARD_KUBERNETES_URL: httpBase.optional(),
-  /** What the API server's certificate is judged by. */
+  /** Authority of the API server's certificate. */
   PENSTOCK_DASHBOARD_KUBERNETES_CA_FILE: z.string().optional(),
   /** Keys for the cookies, base64 of 32 bytes, one a line: the first seals, all of them open. None: one is made at start. */
   PENSTOCK_DASHBOARD_SESSION_KEYS_FILE: z.string().optional(),

@@ -25,7 +25,7 @@ import type { OutputForm, Prompt, Tool, ToolChoice } from './prompt.ts';
 import { reasoningTokensOf } from './reasoning-effort.ts';
 import { countTokens } from './tokens.ts';
 
-/** What the encoder needs besides the prompt. */
+/** Inputs of the encoder besides the prompt. */
 export type ChatSettings = {
   isLegacy: boolean;
   hasLogprobs: boolean;

@@ -13,7 +13,7 @@ export class BadRequest extends Error {
   readonly isWhole: boolean;
   /** The type of the error, for a vendor with its own error types. */
   readonly type: string | undefined;
-  /** What the messages dialect says beside the words, for programs. */
+  /** Members of the messages dialect beside the message, for programs. */
   readonly details: Bag | undefined;
 
   constructor(

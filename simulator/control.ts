@@ -1,4 +1,4 @@
-// How do those who run the simulator as a process read its books and script it? Over HTTP, under /_simulator/.
+// How are the books of a simulator process read, and its script written? Over HTTP, under /_simulator/.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isBag } from './checks.ts';

@@ -1,4 +1,4 @@
-// What has the simulator been asked, and what did it give? Its own books, against which others are checked.
+// Which requests has the simulator received, and what did it answer? Its own books, against which others are checked.
 
 import type { Fault } from './directives.ts';
 
@@ -37,7 +37,7 @@ export type Call = {
   keyId: string;
   /** HTTP status that was sent, null when none was. */
   status: number | null;
-  /** What was generated; of an unfinished call, until then. */
+  /** The generated tokens; of an unfinished call, until then. */
   tokens: Tokens;
   /** True when `tokens` is the usage that was sent to the client in full. */
   isUsageSent: boolean;
@@ -78,7 +78,7 @@ export type Ledger = {
   nextArrival(fits: (call: Call) => boolean): Promise<Call>;
   /** Forgets everything; calls still running then end unseen. */
   reset(): void;
-  /** Rejects everybody who still waits. */
+  /** Rejects all waiting readers. */
   close(): void;
 };
 
@@ -178,7 +178,7 @@ function makeQueue(callsMax: number): Queue {
       const [found] = at < 0 ? [] : unread.splice(at, 1);
       if (found !== undefined) return Promise.resolve(found);
       const promise = new Promise<Call>((resolve, reject) => waiting.push({ fits, resolve, reject }));
-      // One who no longer waits when the simulator closes must not bring the process down.
+      // A reader that no longer waits when the simulator closes must not bring the process down.
       promise.catch(() => undefined);
       return promise;
     },

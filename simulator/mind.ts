@@ -61,7 +61,7 @@ function chooseTools(prompt: Prompt, directives: Directives): Tool[] {
   const isForced = prompt.toolChoice.kind === 'required' || prompt.toolChoice.kind === 'one';
   if (prompt.toolResult !== undefined && !directives.callsAlways && !isForced) return [];
   const wanted = prompt.toolChoice.kind === 'one' ? prompt.toolChoice.name : directives.tool;
-  // What was called has given its result: a model that has to call goes on with a tool that was not called yet.
+  // A called tool has given its result, so a model that must call goes on with a tool that it has not called yet.
   const isNext = ({ name }: Tool): boolean =>
     wanted === undefined ? !isForced || !prompt.calledTools.has(name) : name === wanted;
   const start = Math.max(0, prompt.tools.findIndex(isNext));

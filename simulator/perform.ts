@@ -17,7 +17,7 @@ type Performance = {
   directives: Directives;
   /** The fault of this very call, if its turn has come. */
   fault: Fault | undefined;
-  /** Says how the call ended. Called just before the last bytes go, so that a client who has them finds it in the log. */
+  /** Says how the call ended. Called just before the last bytes go, so that a client with those bytes finds it in the log. */
   end(ending: Ending): void;
 };
 

@@ -19,7 +19,7 @@ type Items = {
 const itemTokens = 4;
 const imageTokens = 100;
 
-/** What the items may refer to. */
+/** Objects that the items may refer to. */
 type Known = Pick<ReadContext, 'seal' | 'stored'>;
 
 /** The input as a list of items. */

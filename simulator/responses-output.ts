@@ -16,7 +16,7 @@ export type Item = {
   part: Part;
   empty: Record<string, unknown>;
   whole: Record<string, unknown>;
-  /** What was generated when the item is announced. */
+  /** Tokens that are generated when the item is announced. */
   added: EventTokens;
 };
 

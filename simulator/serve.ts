@@ -137,7 +137,7 @@ function openVisit(state: State, request: IncomingMessage, arrival: Arrival): Vi
 
 type Refusal = { error: WireError; retryAfterS?: number };
 
-// What is wrong before the body is even read as a request of its dialect.
+// A refusal before the body is even read as a request of its dialect.
 function refusalOfVisit(
   state: State,
   visit: Visit,

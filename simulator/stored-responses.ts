@@ -41,7 +41,7 @@ export function storeResponses(responsesMax: number): StoredResponses {
   };
 }
 
-/** What a request that follows this response begins with. */
+/** The first items of a request that follows this response. */
 export function itemsOfStored({ input, response }: StoredResponse): unknown[] {
   return [...input, ...outputOf(response)];
 }

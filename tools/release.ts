@@ -35,7 +35,7 @@ try {
   process.exitCode = 1;
 }
 
-/** What is not committed would be in the artifacts, and in no history. */
+/** Uncommitted changes would be in the artifacts, and in no history. */
 async function cleanCommit(): Promise<string> {
   const { stdout: changed } = await run('git', ['status', '--porcelain'], { cwd: project });
   if (changed !== '')

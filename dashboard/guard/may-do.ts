@@ -35,7 +35,7 @@ async function review(
     },
   });
   if (status === 401) throw notSignedIn();
-  // Who may not even ask may do nothing.
+  // A user without the right to ask has no rights.
   if (status === 403) return 'no';
   const answer = reviewSchema.safeParse(body).data;
   if (status !== 201 || answer === undefined)

@@ -21,7 +21,7 @@ export function findPlace(places: readonly Place[], host: string | undefined): P
   const named = host.toLowerCase();
   const found = places.find((place) => place.host === named);
   if (found !== undefined) return found;
-  // A person who forwards a port to their own machine chooses it; no name that others own leads there.
+  // A forwarded port on the person's own machine may be any; a foreign name cannot lead to loopback names.
   const url = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/.test(named)
     ? URL.parse(`http://${named}`)
     : null;

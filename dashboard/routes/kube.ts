@@ -20,7 +20,7 @@ export function addKubeRoutes(api: FastifyInstance, door: Door, keyLists: KeyLis
       const judged = judgeKubeCall({ method: request.method, path, query, body: request.body });
       if (!judged.isAllowed) throw refusals[judged.why]();
       const answer = await door.parts.clusterOf(session).call(judged.call);
-      // What a person has just changed, they want to see.
+      // Users want to see their own change at once.
       if (!isReading(request)) keyLists.forget(session);
       return reply.status(answer.status).send(answer.body ?? {});
     },

@@ -1,4 +1,4 @@
-// How do pages ask the ledger? In the person's own name: the ledger asks Kubernetes who it is and what they may see.
+// How do pages ask the ledger? With the user's token: the ledger asks Kubernetes whose token it is and what the user may see.
 
 import type { FastifyInstance } from 'fastify';
 import { LedgerAway, type LedgerQuestion } from '../cluster.ts';

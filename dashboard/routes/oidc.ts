@@ -19,7 +19,7 @@ const flowSchema = z.strictObject({
   state: z.string(),
   nonce: z.string(),
   to: z.string(),
-  /** Who comes back comes from another site, and the cookies of their session do not. */
+  /** The session before the sign-in: the return comes from another site, so the browser does not send its strict cookies. */
   before: sessionLifeSchema.optional(),
   expiresAtMs: z.number(),
 });
@@ -107,7 +107,7 @@ function setFlowCookie(
   value: string | undefined,
 ): void {
   const place = placeOfRequest(door, request);
-  // Lax: who comes back from the issuer comes from another site. It holds no token.
+  // Lax, because the return from the issuer comes from another site. The cookie holds no token.
   const options = { path: '/', httpOnly: true, secure: place.isSecure, sameSite: 'lax' } as const;
   const name = cookieName('sign-in', place);
   if (value === undefined) reply.clearCookie(name, options);

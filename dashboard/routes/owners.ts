@@ -1,4 +1,4 @@
-// Who owns the keys that were used most? The ledger says what each key was given and pays; owners and teams are those of the ApiKeys that this person may list.
+// Which owners' keys were used most? The ledger knows the use of each key; owners and teams come from the ApiKeys that this user may list.
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';

@@ -15,7 +15,7 @@ export async function addPages(app: FastifyInstance, folder: string): Promise<vo
     throw new Error(`${folder}/index.html is not there; build the pages first: npm run build`);
   await app.register(fastifyStatic, {
     root,
-    // What is not there is the page's to tell, so not every address is a file's.
+    // The page itself reports a missing view, so an address without a file gets the page.
     wildcard: false,
     index: false,
     cacheControl: false,

@@ -1,5 +1,5 @@
-// What has changed since a page asked? A watch of Kubernetes with the person's token, handed on as server-sent events. Nothing is kept
-// for a reader who is slow: the next change is read only when the last was taken.
+// What has changed since a page asked? A watch of Kubernetes with the person's token, handed on as server-sent events. Nothing is kept for a
+// slow reader: the next change is read only when the last was taken.
 
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -23,7 +23,7 @@ const querySchema = z.strictObject({
     .optional(),
 });
 const commentMs = 15_000;
-/** A reader who takes nothing for so long is gone. */
+/** A reader that takes nothing for this long is gone. */
 const stallMs = 30_000;
 
 export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLists): void {
@@ -141,7 +141,7 @@ function openStream(reply: FastifyReply, clock: Clock): Stream {
   };
 }
 
-/** A reader who makes none is cut off. */
+/** A reader that makes no room is cut off. */
 function roomIn(raw: ServerResponse, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const cancelTimer = clock.setTimer(stallMs, () => raw.destroy());

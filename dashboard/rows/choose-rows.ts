@@ -32,7 +32,7 @@ type Choice = z.infer<typeof choiceSchema>;
 
 export interface ListedKey {
   readonly row: KeyRow;
-  /** What it is found by besides what its row shows, in lower case. */
+  /** Search text beyond the row's visible text, in lower case. */
   readonly words: string;
 }
 

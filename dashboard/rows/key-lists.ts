@@ -36,7 +36,7 @@ export interface KeyLists {
 }
 
 const keptMs = 10_000;
-/** From then on the next one is read beside it, so that a reader who turns pages does not wait for ten thousand keys every ten seconds. */
+/** After this the next list is read in the background, so that paging does not wait for ten thousand keys every ten seconds. */
 const oldMs = 5_000;
 /** Of all lists together. */
 const keptRowsMax = 60_000;

@@ -1,4 +1,4 @@
-// What is one ApiKey on the page of keys? Pure: out of the object, and what the ledger says of its spend.
+// How does the page of keys show one ApiKey? Pure: from the object, and the ledger's spend of it.
 
 import { z } from 'zod';
 import { isRecord } from '../../core/kube/object.ts';
@@ -18,7 +18,7 @@ const text = z.string().catch('');
 const optionalText = z.string().nullish().catch(null);
 /** The ledger is asked which keys were used in so many: a month, and the day that it begins with. */
 export const ledgerDays = 32;
-/** What is missing, or no object, is as what is empty. */
+/** A missing member, or one that is not an object, counts as empty. */
 const orEmpty = (value: unknown): unknown => (isRecord(value) ? value : {});
 const condition = z.object({ type: text, status: text, reason: text, message: text });
 const keySchema = z.object({
@@ -137,7 +137,7 @@ function stateOf({ metadata, spec, status }: ParsedKey): {
     message: one?.message ?? '',
   });
   const ready = find('Ready');
-  // What is said of the form before an edit says nothing of the present one.
+  // A status from before an edit says nothing about the present form.
   if (ready === undefined || status.observedGeneration < metadata.generation)
     return said(spec.disabled ? 'Disabling' : 'Pending', undefined);
   if (spec.disabled) {

@@ -17,7 +17,7 @@ const pagesMax = 5;
 /** Without its word the rows are there, only less exact. */
 const patienceMs = 3_000;
 
-/** What is asked, and asked again from `offset` on. */
+/** The question for one page of spend, from `offset` on. */
 export function spendsQuestion(nowMs: number, namespace: string | undefined, offset = 0) {
   const from = new Date(nowMs - ledgerDays * dayMs).toISOString().slice(0, 10);
   const search = new URLSearchParams({ from, limit: String(pageMax), offset: String(offset) });

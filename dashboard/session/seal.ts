@@ -5,7 +5,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { CompactEncrypt, compactDecrypt } from 'jose';
 
-/** What it was sealed for: one never opens as the other. */
+/** Purpose of a seal: a value sealed for one never opens as the other. */
 type Purpose = 'session' | 'sign-in';
 
 export interface Sealer {

@@ -1,5 +1,4 @@
-// What is a session? A person's own token and its end, in their cookie and nowhere else; and, where an issuer gave one, what the next
-// token is had with.
+// What is a session? A person's own token and its end, only in the person's cookie; and the refresh token, if an issuer gave one.
 
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';

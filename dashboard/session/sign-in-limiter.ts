@@ -7,7 +7,7 @@ import { issuerOf, tokenEndMs } from './session.ts';
 
 interface SignInAttempt {
   readonly address: string;
-  /** What is shown; undefined: a person comes back from the issuer, to a sign-in that was begun here. */
+  /** The shown token; undefined: a return from the issuer, to a sign-in that began here. */
   readonly token: string | undefined;
 }
 
@@ -77,11 +77,11 @@ export function openSignInLimiter(
     if (token === undefined) return 'returning';
     const by = issuerOf(token);
     const isKnown = by !== undefined && (by === issuer || isGood(`issuer ${by}`));
-    // Anybody who knows the issuer can write such a token, so each address has a bucket of these too.
+    // Anybody can write such a token, so each address also has a bucket for them.
     return isKnown && (tokenEndMs(token) ?? 0) > wallMs() ? 'likely' : 'guess';
   }
 
-  /** Those that an attempt takes from, each with what it holds. */
+  /** The buckets that an attempt takes from, each with its size. */
   function takenFrom({ address, token }: SignInAttempt): readonly (readonly [Bucket, number])[] {
     const name = token === undefined ? undefined : tokenName(token);
     if (name !== undefined && isGood(name)) return [[bucketOf(name), bounds.perAddress]];

@@ -1,5 +1,5 @@
-// What do AWS's token service and the agent of EKS Pod Identity want? Roles that trust who asks, tokens that have not ended, signatures that verify,
-// and no member that they do not know. What they give ends.
+// What do AWS's token service and the agent of EKS Pod Identity want? Roles that trust the caller, tokens that have not ended, valid
+// signatures, and no unknown member. The credentials that they give end.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ export interface AwsTokens extends AsyncDisposable {
   readonly url: string;
   /** Of the agent. */
   readonly agentUrl: string;
-  /** What was asked for: `AssumeRole`, `AssumeRoleWithWebIdentity`, `credentials`. */
+  /** The calls so far: `AssumeRole`, `AssumeRoleWithWebIdentity`, `credentials`. */
   readonly asked: string[];
   /** Names of sessions that were asked for. */
   readonly sessions: string[];

@@ -38,7 +38,7 @@ export function* framesOf(answer: Answer, voice: Voice): Generator<Frame> {
       yield frame(chunk, { outputTokens: tokens, reasoningTokens: isThought ? tokens : 0 });
     }
   }
-  // What was thought and not shown is counted all the same.
+  // Hidden thinking is counted too.
   const { output, reasoning } = running;
   for (const [at, choice] of answer.choices.entries()) {
     const isLast = at === answer.choices.length - 1;

@@ -33,7 +33,7 @@ export interface Gemini extends AsyncDisposable {
   readonly ledger: Ledger;
   /** What its models do; as in the simulator's directives. A model's own come first. */
   directives: Directives;
-  /** What it answers in place of its model, once: a status with a body, or the chunks of a stream. */
+  /** One scripted answer that replaces the model's: a status with a body, or the chunks of a stream. */
   next: Scripted | undefined;
 }
 

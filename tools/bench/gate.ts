@@ -1,5 +1,5 @@
-// `--gate`: does a request cost more than the build allows? Floor and gateway in turns on one core. What goes over its ceiling is measured
-// again, up to three times in all: a machine may have had something else to do, and no chance makes a request cheaper than it is.
+// `--gate`: does a request cost more than the build allows? Floor and gateway in turns on one core. A cost above its ceiling is measured
+// again, up to three times in all: the machine may have been busy, and no chance makes a request cheaper than it is.
 
 import { type ComparisonParts, compare } from './compare.ts';
 import { broken, ceilings } from './gates.ts';

@@ -1,4 +1,4 @@
-// Who started what, and is it all gone? Every process of a run is started here, and ended here by its process id.
+// Which processes of a run are running? Every process is started here, and ended here by its process id.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// What is written down of one target in one scenario in one round?
+// Which figures are recorded of one target in one scenario in one round?
 
 import type { LoadResult } from './load.ts';
 import type { TargetName } from './targets/target.ts';

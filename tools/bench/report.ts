@@ -80,7 +80,7 @@ function loadTable(scenario: LoadScenario, rows: readonly LoadRow[]): string {
   return table(head, body);
 }
 
-/** What the CPU of this scenario is compared with. */
+/** The target that the CPU of this scenario is compared with. */
 function ratioColumns({ targets, passThrough }: LoadScenario): { against: string; title: string }[] {
   const others = compared.filter((name) => targets?.includes(name) ?? true);
   return [

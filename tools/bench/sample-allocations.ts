@@ -9,7 +9,7 @@ session.connect();
 process.once('SIGWINCH', () => {
   session.post('HeapProfiler.startSampling', {
     samplingInterval: 4096,
-    // What is allocated for a request is nearly all collected by the time of the exit.
+    // Nearly all allocations of requests are collected by the time of the exit.
     includeObjectsCollectedByMajorGC: true,
     includeObjectsCollectedByMinorGC: true,
   });

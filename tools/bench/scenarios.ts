@@ -3,7 +3,7 @@
 import type { DialectName } from '../../core/contract/routing-table.ts';
 import type { TargetName } from './targets/target.ts';
 
-/** What the load client speaks; the mock speaks chat completions only. */
+/** Dialects of the load client; the mock speaks only chat completions. */
 export type ClientDialect = Exclude<DialectName, 'openai-completions'>;
 
 export type LoadScenario = {

@@ -41,7 +41,7 @@ export function shareOfPart(
 ): number {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
   const within = new Set(profile.nodes.filter(({ callFrame }) => isPart(callFrame.url)).map(({ id }) => id));
-  // What is added while they are gone through is gone through as well.
+  // Nodes that are added during the loop are visited too.
   for (const id of within) for (const child of nodes.get(id)?.children ?? []) within.add(child);
   let part = 0;
   let total = 0;

@@ -7,7 +7,7 @@ import { ceilings } from './gates.ts';
 import { isServedBy, type Scenario, scenarios } from './scenarios.ts';
 import { type TargetName, targetNames } from './targets/target.ts';
 
-/** What the parts of the gateway are measured under. */
+/** The scenarios in which parts of the gateway are measured. */
 const partScenarios = ['unary-1k', 'sse-burst'];
 
 export type Settings = {

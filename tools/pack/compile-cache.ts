@@ -25,7 +25,7 @@ export async function fillCompileCache(node: string, dist: string, folder: strin
   const [version, ...others] = await readdir(folder);
   if (version === undefined || others.length > 0)
     throw new Error(`no compile cache of one Node in ${folder}`);
-  // The name ends with the user who made it; the one who reads it is another.
+  // The name ends with the id of the user that made it; another user reads it.
   const own = join(folder, version.replace(/-\d+$/, `-${user.id}`));
   await rename(join(folder, version), own);
   const files = await readdir(own);

@@ -16,10 +16,10 @@ export const onDemand = {
   'metrics-telemetry': 'core/telemetry/open.ts',
 } as const;
 
-/** Whose code is in the pages of the dashboard, which are not bundled here. */
+/** Packages whose code is in the pages of the dashboard, which are not bundled here. */
 export const packagesOfPages = ['node_modules/preact'] as const;
 
-/** What the chart runs once: the Job of the demo, and the Pod of `helm test`. */
+/** One-time jobs of the chart: the Job of the demo, and the Pod of `helm test`. */
 const jobs = ['apply-objects', 'helm-test'] as const;
 
 /** Each is `dist/<name>.js`, made from this source. */

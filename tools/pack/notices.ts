@@ -1,4 +1,4 @@
-// Whose code is in the bundles, and under which licence? Asked of what the bundler took in, not of what is installed.
+// Which packages are in the bundles, and under which licence? From the bundler's inputs, not from what is installed.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -13,7 +13,7 @@ import { buildLayer, type LayerEntry } from './layer.ts';
 import { readRuntime } from './runtime.ts';
 
 interface PackOptions {
-  /** What the build has left, by `buildDist`. */
+  /** Output folder of `buildDist`. */
   readonly dist: string;
   /** Path of a Node binary: it goes into the image. */
   readonly node: string;
@@ -24,7 +24,7 @@ interface PackOptions {
 export interface PackedImage {
   /** Path of the archive. */
   readonly archive: string;
-  /** The name that containerd gives it on import; `penstock:<version>` for those who leave the registry out. */
+  /** The name that containerd gives it on import; `penstock:<version>` without a registry. */
   readonly reference: string;
   readonly digest: string;
   readonly architecture: 'amd64' | 'arm64';

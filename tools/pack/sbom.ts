@@ -1,5 +1,5 @@
-// What is the product made of? The bill of materials that npm writes from the lockfile (CycloneDX), without what differs from one
-// run to the next, and with a word on what is really inside the bundles.
+// What is the product made of? The bill of materials that npm writes from the lockfile (CycloneDX), without parts that differ from one run to
+// the next, and with a note on the real content of the bundles.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

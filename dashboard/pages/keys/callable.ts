@@ -29,7 +29,7 @@ export function answeringFirst<Model extends { readonly id: string }>(
   return models.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Those without a price last: keys with a budget cannot call them. */
+/** Models without a price last: keys with a budget cannot call them. */
 export function pricedFirst<Model extends Pick<ModelWords, 'price' | 'isOwn'>>(
   models: readonly Model[],
 ): readonly Model[] {

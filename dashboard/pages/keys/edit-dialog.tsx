@@ -27,7 +27,7 @@ export function EditKeyDialog({
   readonly whenDone: () => void;
 }) {
   const { formats } = useShell();
-  // What was there when editing began: a concurrent change makes the write fail instead of being overwritten.
+  // The object when editing began: a concurrent change makes the write fail instead of being overwritten.
   const [before] = useState(apiKey);
   const [form, setForm] = useState<KeyForm>(() => keyFormOf(apiKey));
   const [problems, setProblems] = useState<KeyProblems>({});

@@ -150,7 +150,7 @@ function dayOf(moment = ''): string {
   return (Number.isNaN(atMs) ? moment : new Date(atMs).toISOString()).slice(0, 10);
 }
 
-/** What the field of the end means. @param expiresAt of the key as it is: a moment within a day is not what a day would be. */
+/** The hint of the expiry field. @param expiresAt of the present key: a moment within a day differs from the end of that day. */
 export function endHint(expiresAt: string | undefined, { time }: Pick<Formats, 'time'>): string {
   const isWithinDay = expiresAt !== undefined && Date.parse(expiresAt) !== Date.parse(dayOf(expiresAt));
   return isWithinDay
@@ -158,7 +158,7 @@ export function endHint(expiresAt: string | undefined, { time }: Pick<Formats, '
     : 'Expires when this day starts, in UTC. Empty: never.';
 }
 
-/** A merge patch: what was taken away is null. What the form does not show stays as it is. */
+/** A merge patch: a removed member is null. Members that the form does not show stay. */
 export function editPatch(before: ApiKey, form: KeyForm) {
   const { spec } = buildApiKey(form);
   const { budgets, limits } = bounds(form);
@@ -216,7 +216,7 @@ export function modelsIn(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((word) => word !== ''))];
 }
 
-/** Those that say something. */
+/** The fields that are not empty. */
 function trimmed<Name extends string>(fields: Readonly<Record<Name, string>>): Partial<Record<Name, string>> {
   const entries = (Object.entries(fields) as [Name, string][])
     .map(([name, text]) => [name, text.trim()] as const)

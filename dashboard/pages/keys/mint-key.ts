@@ -1,4 +1,4 @@
-// What is a new key? Made here in the browser, in the form that the operator gives keys; only its hash and hint are sent anywhere.
+// How is a new key made? Here in the browser, in the form of the operator's keys; only its hash and hint are sent anywhere.
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

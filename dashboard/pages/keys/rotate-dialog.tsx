@@ -24,7 +24,7 @@ import {
   waitOf,
 } from './rotate.ts';
 
-/** What is sent: the same each time, so that it may arrive twice. */
+/** The change: the same at each try, so that it may arrive twice. */
 export interface RotateAttempt {
   readonly minted: MintedKey | undefined;
   readonly trigger: string;

@@ -12,7 +12,7 @@ const OVERLAPS = [
   { hours: 168, label: '7 days' },
 ] as const;
 
-/** What the operator takes where nothing is set. */
+/** The operator's default. */
 const usualOverlap = '24h';
 
 /** The most keys of one ApiKey. */

@@ -5,7 +5,7 @@ import type { DialectName } from '../words/choices.ts';
 export interface Snippet {
   readonly id: string;
   readonly label: string;
-  /** That the client speaks. */
+  /** Dialect of the client. */
   readonly dialect: DialectName;
   /** Its heading, in one line. */
   readonly note: string;

@@ -1,4 +1,4 @@
-// What was spent with one key? In the periods of its budgets with their pace, and over thirty days by model.
+// How much was spent with one key? In the periods of its budgets with their pace, and over thirty days by model.
 
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../overview/chart.tsx';

@@ -103,7 +103,7 @@ export interface ModelRow extends ModelWords {
   readonly use: ModelUse | undefined;
 }
 
-/** What the ledger has of one model. */
+/** The ledger's row of one model. */
 export interface ModelUse {
   readonly model?: string;
   readonly requests: number;

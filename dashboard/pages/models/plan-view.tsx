@@ -44,7 +44,7 @@ export function PlanView() {
   );
   const models = catalog.answer === undefined ? [] : modelsOf(catalog.answer);
 
-  // What was answered to something else is not shown below this.
+  // An answer to an earlier question is not shown below this one.
   const question = JSON.stringify([
     namespace,
     filters.model,
@@ -188,7 +188,7 @@ export function PlanView() {
 }
 
 interface PlanAnswer {
-  /** That it is to. */
+  /** The question that was answered. */
   readonly question?: string;
   readonly plan?: Plan;
   readonly error?: ApiError;

@@ -187,7 +187,7 @@ function Drawing({
                 x={middle(at) - bar / 2}
                 width={bar}
                 y={y(to)}
-                // What is there is seen, however little.
+                // Every value above zero is visible, however small.
                 height={Math.max(1, y(from) - y(to))}
               />
             ))

@@ -220,7 +220,7 @@ export interface Refused {
 
 const refusedKeysMax = 3;
 
-/** Who is refused, and why: a caller that is over a limit calls again and again. */
+/** Refused callers, and why: a caller over a limit calls again and again. */
 export function RefusedChart({ asked }: { readonly asked: Asked<Refused> }) {
   const { formats } = useShell();
   const title = 'Refused over time';

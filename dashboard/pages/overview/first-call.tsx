@@ -75,7 +75,7 @@ export function FirstCame({ answer }: { readonly answer: SeriesAnswer | undefine
   const { formats } = useShell();
   const [row, setRow] = useState<SeriesRow | undefined>(undefined);
   const [isRead, setRead] = useState(false);
-  // What comes later is not the first.
+  // Later calls are not the first.
   const found = row ?? answer?.rows.at(-1);
   useEffect(() => setRow(found), [found]);
   if (found === undefined || isRead) return null;

@@ -80,7 +80,7 @@ export interface HealthRow {
     readonly request: string;
     readonly status?: number;
     readonly failure?: string;
-    /** What the provider did, as in "answered HTTP 500". */
+    /** The provider's failure, as in "answered HTTP 500". */
     readonly cause?: string;
   };
 }
@@ -107,7 +107,7 @@ export interface BudgetsAnswer {
 
 export interface HealthAnswer {
   readonly health: readonly HealthRow[];
-  /** Of a route, the last request that a further attempt answered; its attempts are shown to people who may see the targets. */
+  /** The route's last request that a further attempt answered; its attempts are shown to users with the right to see targets. */
   readonly lastFailover?: {
     readonly at: string;
     readonly attempts?: readonly {

@@ -44,7 +44,7 @@ const spec = {
   period: { usual: '', words: PERIODS },
   by: { usual: 'model', words: GROUPINGS },
   measure: { usual: 'cost', words: MEASURES },
-  /** Whose time to first token; empty: of all models. */
+  /** Model of the time to first token; empty: all models. */
   first: { usual: '' },
 } as const;
 
@@ -55,7 +55,7 @@ const daysMs = 5 * everyMinuteMs;
 export function Overview() {
   const { api, session, namespace, path, search, go, formats } = useShell();
   const filters = readFilters(spec, search);
-  // Only people who may see the whole platform see which providers serve a route.
+  // Only users with the right to see the whole platform see which providers serve a route.
   const by = (filters.by === 'provider' && namespace !== undefined ? 'model' : filters.by) as Grouping;
   const measure = filters.measure as Measure;
   const change = (changes: Partial<Record<keyof typeof spec, string>>) =>

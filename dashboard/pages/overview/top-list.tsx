@@ -1,4 +1,4 @@
-// Who or what used most? A short list with a bar for each share of the whole, and as CSV.
+// Which groups used most? A short list with a bar for each share of the whole, and as CSV.
 
 import { Empty } from '../parts/basics.tsx';
 import { CsvButton } from '../parts/csv.tsx';

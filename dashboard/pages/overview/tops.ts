@@ -1,4 +1,4 @@
-// Who used most? Pure: rows over time, folded to one for each group, the largest first and all others at the end.
+// Which groups used most? Pure: rows over time, folded to one row for each group, the largest first and all others at the end.
 
 import type { SeriesRow } from './ledger.ts';
 import type { Grouping, Measure } from './questions.ts';

@@ -23,7 +23,7 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
     // The browser gives it back to what had it, unless that is gone by then.
     const before = document.activeElement;
     shown?.showModal();
-    // What was said before is no word of this one.
+    // An earlier announcement is not about this dialog.
     announce('');
     return () => {
       isGone.current = true;

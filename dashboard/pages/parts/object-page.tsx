@@ -1,4 +1,4 @@
-// What is the same on every page about one object? Its heading with what can be done to it, its YAML, and its end.
+// What do all pages about one object share? The heading with its actions, the YAML, and the deletion.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';

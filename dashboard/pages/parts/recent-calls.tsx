@@ -1,4 +1,4 @@
-// What came of the calls of a route or a provider in the last ten minutes? As the ledger has it, so to the second.
+// How did the calls of a route or a provider end in the last ten minutes? By the ledger, so to the second.
 
 import type { HealthAnswer, HealthRow } from '../overview/ledger.ts';
 import { requestsLink } from '../requests/link.ts';
@@ -12,8 +12,8 @@ const spanMs = 600_000;
 const everyMs = 10_000;
 
 /**
- * By provider and upstream model; for a person who may see only the route's namespace, of the route as a whole. Undefined: not
- * known (yet).
+ * By provider and upstream model; for a user with rights in the route's namespace alone, of the route as a whole. Undefined: not known
+ * (yet).
  */
 export function useRecentCalls(
   of: { readonly route: string } | { readonly provider: string },

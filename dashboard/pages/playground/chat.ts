@@ -11,7 +11,7 @@ export interface Chat {
   readonly messages: readonly { readonly role: 'system' | 'user'; readonly content: string }[];
 }
 
-/** What has come so far. */
+/** The answer so far. */
 export interface Answer {
   readonly text: string;
   readonly status: number;

@@ -1,4 +1,4 @@
-// What has arrived of a streamed answer? Bytes come in pieces of any size; out come the words, and what the gateway says went wrong.
+// Which text has a streamed answer brought so far? Bytes come in pieces of any size; out come the words, and the gateway's error.
 
 interface StreamReader {
   /** The words that this piece brought. @throws Error with the message of an error event. */

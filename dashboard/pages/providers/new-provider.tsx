@@ -38,7 +38,7 @@ export function NewProvider() {
   const [isMade, setMade] = useState(false);
   // The Provider's own list, after a connection test.
   const [models, setModels] = useState<readonly string[]>([]);
-  // What was made before something failed is not made again.
+  // Objects that were created before a failure are not created again.
   const created = useRef(nothingCreated);
   const element = useRef<HTMLFormElement>(null);
   const may = useRightsWhereTyped(form.namespace);

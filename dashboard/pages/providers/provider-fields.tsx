@@ -143,7 +143,7 @@ function KeyField(props: ProviderFieldsProps & { readonly isRequired: boolean })
   );
 }
 
-/** Those that few need. */
+/** Rarely needed fields. */
 export function MoreFields(props: ProviderFieldsProps) {
   const { form, problems, onInput } = props;
   const field = fieldOf(props);

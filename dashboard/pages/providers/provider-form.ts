@@ -16,7 +16,7 @@ export interface ProviderForm extends CallersForm {
   readonly baseUrl: string;
   /** Asked for where the type does not know its own. */
   readonly apis: readonly Api[];
-  /** Those that the type knows. */
+  /** The options of the type. */
   readonly options: Readonly<Record<string, string>>;
   /** By an identity of the type's cloud; otherwise by a key, or none. */
   readonly hasIdentity: boolean;

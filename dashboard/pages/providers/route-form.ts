@@ -39,7 +39,7 @@ export interface RouteForm extends CallersForm {
   readonly perRequest: string;
 }
 
-/** Those after the first are failover: tried when the targets before them fail. */
+/** Targets after the first are failover: tried when the targets before them fail. */
 export function newTarget(others: readonly TargetForm[]): TargetForm {
   const last = Math.max(-1, ...others.map(({ priority }) => Number(priority) || 0));
   return { provider: '', upstreamModel: '', priority: String(Math.min(15, last + 1)), weight: '1' };

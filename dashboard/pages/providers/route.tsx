@@ -202,7 +202,7 @@ type Target = ModelRoute['spec']['targets'][number];
 const idOf = ({ metadata }: ModelRoute, { providerRef }: Target): string =>
   `${providerRef.namespace ?? metadata.namespace}/${providerRef.name}`;
 
-/** Those of its targets that the person may read. */
+/** Providers of its targets, as far as the user may read them. */
 function useProviders(route: ModelRoute): ReadonlyMap<string, Provider> {
   const { api } = useShell();
   const ids = [...new Set(route.spec.targets.map((target) => idOf(route, target)))];
@@ -259,7 +259,7 @@ function TargetTroubles({ target, provider }: TargetTroublesProps) {
   );
 }
 
-/** Of all callers, or of one namespace for people who may see only that one. */
+/** Of all callers, or of one namespace for users with rights only there. */
 function LastFailover({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { api, session } = useShell();
   const route = `${namespace}/${name}`;

@@ -25,10 +25,10 @@ export interface RequestRow {
   readonly requestedModel?: string;
   readonly route?: string;
   readonly target?: string;
-  /** Absent for people who may not know it. */
+  /** Absent without the right to know it. */
   readonly provider?: string;
   readonly upstreamModel?: string;
-  /** That the caller saw. */
+  /** The caller's status. */
   readonly status?: number;
   readonly outcome: Ended | 'refused';
   readonly failure?: string;
@@ -72,7 +72,7 @@ export interface LogAnswer {
 
 type KnownRow = RequestRow & { readonly next?: string };
 
-/** What is shown, and where older ones begin; undefined: there are none. */
+/** The rows on the page, and the start of older ones; undefined: no older ones. */
 export interface Known {
   readonly rows: readonly KnownRow[];
   readonly next: string | undefined;

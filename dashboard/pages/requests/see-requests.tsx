@@ -3,7 +3,7 @@
 import { Link, useAllNamespaces, useShell } from '../shell/context.tsx';
 import { type RequestsWanted, requestsLink } from './link.ts';
 
-/** What is no key is called by keys of any namespace. */
+/** A model or a Provider is called by keys of any namespace, so only a key narrows the namespace. */
 export function SeeRequests({ of: wanted }: { readonly of: RequestsWanted }) {
   const all = useAllNamespaces();
   const of = wanted.apiKey === undefined ? { namespace: all, ...wanted } : wanted;

@@ -67,7 +67,7 @@ export function App() {
   shown.current = session?.csrf;
   const round = useRef(0);
 
-  /** Who is signed in now? Of several questions at once the last one is heard, and none from before a sign-in. */
+  /** Asks for the session. Of several questions at once the last one counts, and none from before a sign-in. */
   const look = useCallback(async (note?: string, linked?: string) => {
     round.current += 1;
     const own = round.current;
@@ -83,7 +83,7 @@ export function App() {
   const api = useMemo(
     () =>
       openApi(session, (why) => {
-        // What is refused late says nothing of the session that is there by now.
+        // A late refusal says nothing about a newer session.
         if (shown.current === session?.csrf)
           void look(why.code === 'renewal_refused' ? why.message : overWords);
       }),

@@ -1,4 +1,4 @@
-// Which namespace is shown? A person who may not list namespaces enters one.
+// Which namespace is shown? A user without the right to list namespaces enters one.
 
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/basics.tsx';

@@ -2,7 +2,7 @@
 // nothing: rows of one namespace below the name of another would be wrong, however busy they look.
 
 export interface AskedState<Answer, Fault> {
-  /** That `answer` and `error` are to. */
+  /** The question of `answer` and `error`. */
   readonly question?: string | undefined;
   readonly view?: string | undefined;
   readonly answer?: Answer;

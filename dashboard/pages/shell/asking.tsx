@@ -48,7 +48,7 @@ export function useAsked<Answer>(
       (thrown: unknown) => {
         if (controller.signal.aborted) return;
         const error = thrown instanceof ApiError ? thrown : new ApiError(0, 'failed', String(thrown));
-        // What was known of this very question stays, marked as old; of another one it would be wrong.
+        // The last answer to this very question stays, marked as old; an answer to another question would be wrong.
         setState((before) => ({
           question,
           view,
@@ -188,7 +188,7 @@ export function useObject<Kind extends KubeObject>(plural: Plural, namespace: st
       if (type !== 'DELETED' && isOld) asked.again();
     },
     asked.again,
-    // Who has just made it waits for what becomes of it.
+    // A user who has just created the object waits for its first status.
     5_000,
   );
   const isDeleted = changed === 'deleted';
@@ -250,7 +250,7 @@ export type May = (right: RightName) => { readonly isAllowed: boolean; readonly 
 /** For what only opens a form, in which the namespace is chosen: the form asks what may be done there. */
 export const mayAnywhere: May = () => ({ isAllowed: true, missing: undefined });
 
-/** What the person may do in a namespace; while it is not known, nothing. */
+/** The user's rights in a namespace; none while they are unknown. */
 export function useRights(namespace: string | undefined): May {
   const { api } = useShell();
   const { answer, error } = useAsked(`rights ${namespace ?? '*'}`, (signal) =>

@@ -39,7 +39,7 @@ export function useShell(): Shell {
   return shell;
 }
 
-/** What was announced last. A dialog says it itself: what is behind it is not heard. */
+/** The last announcement. A dialog repeats it, because a screen reader does not hear the page under a dialog. */
 const SaidContext = createContext('');
 export const SaidProvider = SaidContext.Provider;
 

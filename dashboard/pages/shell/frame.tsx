@@ -80,7 +80,7 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
   useEffect(() => {
     const own = session.namespace === null ? [] : [session.namespace];
     api.call<NamespacesAnswer>('namespaces').then(setNamespaces, () =>
-      // A person who cannot list them can still type one.
+      // A user who cannot list them can still type one.
       setNamespaces({ namespaces: own, isComplete: false }),
     );
   }, [api, session.namespace]);
@@ -144,7 +144,7 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
     const at = new URLSearchParams(location.search);
     if (next === usual) at.delete('namespace');
     else at.set('namespace', next);
-    // What is picked holds for the view that is shown, without what it was narrowed down to.
+    // The choice holds for the present view, but not for its page and its filters.
     at.delete('offset');
     const text = at.toString();
     history.pushState(null, '', `${location.pathname}${text === '' ? '' : `?${text}`}`);

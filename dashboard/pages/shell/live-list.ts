@@ -1,4 +1,4 @@
-// What is in a list that is followed? The answer to the last question, with what was heard since; each in its newest form.
+// What is in a list that is followed? The answer to the last question, merged with later events; each object in its newest form.
 
 import type { KubeObject } from '../words/kube.ts';
 
@@ -22,7 +22,7 @@ export function newer<Kind extends KubeObject>(
   return versionOf(other) >= versionOf(one) ? other : one;
 }
 
-/** What was heard before a list was made is in the list. @param listVersion of the list; undefined: all of it is. */
+/** Events from before the list are in the list already. @param listVersion of the list; undefined: all events are. */
 export function heardSince<Kind extends KubeObject>(
   heard: ReadonlyMap<string, Heard<Kind>>,
   listVersion: string | undefined,

@@ -1,4 +1,4 @@
-// Which namespace is shown? One, or all for people who may list them. Others type one.
+// Which namespace is shown? One, or all for users with the right to list them. Other users type one.
 
 import { useEffect, useState } from 'preact/hooks';
 import { SelectField, TextField } from '../parts/fields.tsx';

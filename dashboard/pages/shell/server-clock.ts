@@ -1,5 +1,5 @@
-// What time is it for those who judge ends and periods? Their clocks are set right; that of a browser may be hours off, and is moved by
-// what the server says.
+// What time is it for the server, which judges ends and periods? A browser's clock may be hours off, so it is corrected by the server's
+// `Date`.
 
 interface ServerClock {
   /** Unix milliseconds. */

@@ -1,4 +1,4 @@
-// What comes of an object and a merge patch? As RFC 7386 has it, and the API server does it.
+// What is the result of a merge patch on an object? As in RFC 7386, and as the API server does it.
 
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;

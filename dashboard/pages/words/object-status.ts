@@ -19,7 +19,7 @@ export interface ConditionWords {
 export interface ObjectStatus {
   readonly word: string;
   readonly tone: Tone;
-  /** What is wrong or in progress, in the words of the operator; undefined: nothing. */
+  /** The fault or the progress, in the words of the operator; undefined: nothing. */
   readonly message: string | undefined;
   /** Of a route whose targets fail; else its conditions say it. */
   readonly since?: string | undefined;

@@ -23,7 +23,7 @@ const plurals = {
   ApiKey: 'apikeys',
   TenantPolicy: 'tenantpolicies',
 } as const;
-/** Whose fields they are: what the values no longer say goes, what people have added stays. */
+/** Field manager: removes fields that the values no longer name, and keeps fields that users have added. */
 const managers = {
   Provider: 'penstock-demo',
   ModelRoute: 'penstock-demo',

@@ -5,7 +5,7 @@ import { must, readApiServer } from '../api-server.ts';
 interface ApplySettings {
   /** A JSON list of objects. */
   readonly objectsFile: string;
-  /** Those of TenantPolicies of the file; others that have them are deleted. Undefined: none is. */
+  /** Labels of the file's TenantPolicies; other policies with these labels are deleted. Undefined: none is. */
   readonly labels: Readonly<Record<string, string>> | undefined;
   readonly apiServer: ReturnType<typeof readApiServer>;
 }

@@ -646,7 +646,7 @@ static void open_window(int64_t now) {
 static void close_window(int64_t now) {
   uint64_t unfinished = 0;
   if (rate > 0) {
-    // What is still in flight or still waiting enters with its age so far: leaving it out would flatter a slow target.
+    // Requests in flight or still waiting count with their age so far: leaving them out would flatter a slow target.
     for (int i = 0; i < connections; i++) {
       if (conns[i].phase != PHASE_BUSY || conns[i].began_ns < window_ns) continue;
       unfinished++;

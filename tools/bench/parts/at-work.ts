@@ -2,7 +2,7 @@
 
 import type { Feature } from './parts.ts';
 
-/** What is seen of a gateway from outside, in counts. */
+/** Counts of a gateway, seen from outside. */
 export type Seen = {
   /** Reservations at limits and budgets, in the middle of a load. */
   held: number;

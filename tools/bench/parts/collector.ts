@@ -1,4 +1,4 @@
-// Who takes what gateways send over OTLP, and scrapes them? The runner, which has nothing to do while a load is on.
+// Which process receives the gateways' OTLP, and scrapes them? The runner, which is idle during a load.
 
 import { createServer } from 'node:http';
 import { get } from '../get.ts';
@@ -34,7 +34,7 @@ export async function startCollector(): Promise<Collector> {
     urlFor: (name) => `http://127.0.0.1:${port}${pathOf(name)}`,
     taken: (name, signal) => counts.get(`${pathOf(name)}/v1/${signal}`) ?? 0,
     scrape(metricsPort) {
-      // What cannot be scraped has ended, which the load on it tells better.
+      // A gateway that cannot be scraped has ended; its load reports that better.
       timers.push(setInterval(() => void readMetrics(metricsPort).catch(() => undefined), collectEveryMs));
     },
     close() {

@@ -109,7 +109,7 @@ export function tableWith(table: RoutingTable, features: readonly Feature[]): Ro
 /** Where the other ends of the features are. */
 type Surroundings = { limitStoreUrl: string | undefined; collectorUrl: string };
 
-/** What a window sees of what is done every so often must not be chance: it is done more often than anybody would. */
+/** Periodic work runs more often than in production, so that each window sees it, and not by chance. */
 export const collectEveryMs = 1_000;
 
 /** What these features are switched on by, beside the table. */

@@ -33,7 +33,7 @@ export type RunningTarget = {
 
 export type Target = {
   name: TargetName;
-  /** What it is, with its version, for the report. */
+  /** Name and version, for the report. */
   describe(context: Pick<TargetContext, 'cacheFolder' | 'launcher'>): Promise<string>;
   start(context: TargetContext): Promise<RunningTarget>;
 };

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** What the program prints when asked, on whichever stream, without line breaks; undefined when it is not there. */
+/** Output of the program's version option, from either stream, without line breaks; undefined without the program. */
 export async function programVersion(command: string, args: readonly string[]): Promise<string | undefined> {
   try {
     const { stdout, stderr } = await run(command, args);
