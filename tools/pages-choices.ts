@@ -41,7 +41,7 @@ export function pagesChoices(): string {
     '  readonly fields: readonly string[];',
     '  /** Of fields that have few values. */',
     '  readonly choices: { readonly [Field in string]?: readonly string[] };',
-    '  /** What a Secret holds; without one, the workload identity of the gateway signs in. */',
+    '  /** The content of a Secret; without one, the workload identity of the gateway signs in. */',
     '  readonly credentials: string;',
     '  readonly requiredWithKeys: readonly string[];',
     '}',
