@@ -10,6 +10,7 @@ import type { Formats } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
 import { statusOf } from '../words/object-status.ts';
 import { keyStateWords } from '../words/part-states.ts';
+import { providerOf, servingTargets, type Target, troubledTargets } from '../words/targets.ts';
 import type { BudgetUse, HealthRow } from './ledger.ts';
 import { isNearEnd, usedUpAt } from './pace.ts';
 import type { Period } from './period.ts';
@@ -75,36 +76,11 @@ export function alertsOf(
 
 const idOf = ({ metadata: { namespace, name } }: Provider | ModelRoute) => `${namespace}/${name}`;
 
-type Target = ModelRoute['spec']['targets'][number];
-
-const providerOf = ({ metadata }: ModelRoute, { providerRef }: Target): string =>
-  `${providerRef.namespace ?? metadata.namespace}/${providerRef.name}`;
-
 const providersOf = (route: ModelRoute): readonly string[] =>
   route.spec.targets.map((target) => providerOf(route, target));
 
 /** Whether the status of a route is that its targets fail. */
 const isOfTargets = (route: ModelRoute): boolean => statusOf(route).conditions[0]?.type === 'Targets';
-
-/** Targets some or all of whose calls fail. */
-function troubledTargets({ spec, status }: ModelRoute): readonly Target[] {
-  const inTrouble = (status?.targets ?? []).filter(
-    ({ state, message }) => state === 'Unhealthy' || (state === 'Ready' && message !== undefined),
-  );
-  return spec.targets.filter((target) => inTrouble.some(({ name }) => name === target.name));
-}
-
-/** Names of the targets that serve callers while others fail. One that was not called yet is as its provider is. */
-function servingTargets(route: ModelRoute, failing: ReadonlySet<string>): readonly string[] {
-  const ready = (route.status?.targets ?? []).filter(
-    ({ state, message }) => state === 'Ready' && message === undefined,
-  );
-  return route.spec.targets.flatMap((target) =>
-    ready.some(({ name }) => name === target.name) && !failing.has(providerOf(route, target))
-      ? [target.name]
-      : [],
-  );
-}
 
 function alertsOfProvider(
   provider: Provider,
@@ -119,6 +95,37 @@ function alertsOfProvider(
   const ejected = (provider.status?.keys ?? []).filter(
     ({ state }) => !['Active', 'Disabled'].includes(state),
   );
+  const isInTrouble = failing.has(id) || statusOf(provider).word === 'Degraded';
+  const effect = isInTrouble ? effectOf(id, routes, health, failing, formats) : undefined;
+  return [
+    ...alertOfStatus(provider, `Provider ${namespace}/${name}`, to).map((alert) =>
+      effect === undefined
+        ? alert
+        : {
+            ...alert,
+            tone: effect.isServed ? ('warn' as const) : alert.tone,
+            message: alert.message + effect.words,
+          },
+    ),
+    ...ejected.map((key) => ({
+      tone: key.state === 'RateLimited' ? ('warn' as const) : ('bad' as const),
+      what: `Key ${key.name} of ${namespace}/${name}: ${keyStateWords(key.state)}`,
+      message: key.message ?? '',
+      since: key.lastTransitionTime,
+      isLasting: true as const,
+      to,
+    })),
+  ];
+}
+
+/** What callers have of a Provider in trouble: failed attempts and affected models; and whether others serve all of these. */
+function effectOf(
+  id: string,
+  routes: readonly ModelRoute[],
+  health: readonly HealthRow[],
+  failing: ReadonlySet<string>,
+  formats: AlertContext['formats'],
+): { readonly words: string; readonly isServed: boolean } {
   const rows = health.filter((row) => row.provider === id);
   const attempts = rows.reduce((sum, row) => sum + row.attempts, 0);
   const failed = rows.reduce((sum, row) => sum + errorsOf(row), 0);
@@ -132,26 +139,13 @@ function alertsOfProvider(
   const models = affected.map(({ model, servedBy }) =>
     servedBy.length === 0 ? model : `${model} (served by ${servedBy.join(', ')})`,
   );
-  const isServed = affected.length > 0 && affected.every(({ servedBy }) => servedBy.length > 0);
-  const count =
-    (failed === 0 ? '' : `; ${formats.number(failed)} of ${formats.number(attempts)} attempts failed`) +
-    (models.length === 0 ? '' : `; affects ${models.slice(0, modelsMax).join(', ')}`) +
-    (models.length > modelsMax ? ` and ${formats.number(models.length - modelsMax)} more` : '');
-  return [
-    ...alertOfStatus(provider, `Provider ${namespace}/${name}`, to).map((alert) =>
-      failing.has(id) || statusOf(provider).word === 'Degraded'
-        ? { ...alert, tone: isServed ? ('warn' as const) : alert.tone, message: alert.message + count }
-        : alert,
-    ),
-    ...ejected.map((key) => ({
-      tone: key.state === 'RateLimited' ? ('warn' as const) : ('bad' as const),
-      what: `Key ${key.name} of ${namespace}/${name}: ${keyStateWords(key.state)}`,
-      message: key.message ?? '',
-      since: key.lastTransitionTime,
-      isLasting: true as const,
-      to,
-    })),
-  ];
+  return {
+    words:
+      (failed === 0 ? '' : `; ${formats.number(failed)} of ${formats.number(attempts)} attempts failed`) +
+      (models.length === 0 ? '' : `; affects ${models.slice(0, modelsMax).join(', ')}`) +
+      (models.length > modelsMax ? ` and ${formats.number(models.length - modelsMax)} more` : ''),
+    isServed: affected.length > 0 && affected.every(({ servedBy }) => servedBy.length > 0),
+  };
 }
 
 function alertsOfRoute(

@@ -18,6 +18,7 @@ import { durationMs } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
 import { statusOf } from '../words/object-status.ts';
 import { targetWords } from '../words/part-states.ts';
+import { providerOf, servingTargets, type Target } from '../words/targets.ts';
 import { troubleWords } from '../words/troubles.ts';
 import { EditRouteDialog } from './edit-route.tsx';
 
@@ -123,23 +124,19 @@ function Targets({ route }: { readonly route: ModelRoute }) {
   const recent = useRecentCalls({ route: `${namespace}/${routeName}` });
   const providers = useProviders(route);
   const states = new Map((route.status?.targets ?? []).map((target) => [target.name, target]));
-  const isProviderFailing = (target: Target) => {
-    const provider = providers.get(idOf(route, target));
-    return provider !== undefined && statusOf(provider).tone === 'bad';
-  };
+  const failing = new Set([...providers].flatMap(([id, one]) => (statusOf(one).tone === 'bad' ? [id] : [])));
+  const serving = servingTargets(route, failing);
   const callsOf = (target: Target) =>
     recent?.filter(
       (row) =>
         row.provider === undefined ||
-        (row.provider === idOf(route, target) && row.upstreamModel === target.upstreamModel),
+        (row.provider === providerOf(route, target) && row.upstreamModel === target.upstreamModel),
     );
-  const serves = (target: Target) => {
-    const { state, message = '' } = states.get(target.name) ?? {};
-    return state === 'Ready' && message === '' && !isProviderFailing(target);
-  };
   const isStandby = (target: Target) =>
     callsIn(callsOf(target) ?? []).calls === 0 &&
-    route.spec.targets.some((other) => (other.priority ?? 0) < (target.priority ?? 0) && serves(other));
+    route.spec.targets.some(
+      (other) => (other.priority ?? 0) < (target.priority ?? 0) && serving.includes(other.name),
+    );
   const inOrder = route.spec.targets.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
   return (
     <Table
@@ -155,7 +152,7 @@ function Targets({ route }: { readonly route: ModelRoute }) {
             const isSuspended = route.spec.suspended === true;
             const words = targetWords({
               ...{ state, message, isSuspended },
-              isProviderFailing: isProviderFailing(target),
+              isProviderFailing: failing.has(providerOf(route, target)),
               isStandby: isStandby(target),
             });
             return (
@@ -177,7 +174,9 @@ function Targets({ route }: { readonly route: ModelRoute }) {
             ]),
         {
           label: 'Pods',
-          cell: (target) => <TargetTroubles target={target} provider={providers.get(idOf(route, target))} />,
+          cell: (target) => (
+            <TargetTroubles target={target} provider={providers.get(providerOf(route, target))} />
+          ),
         },
         {
           label: 'Provider',
@@ -197,15 +196,10 @@ function Targets({ route }: { readonly route: ModelRoute }) {
   );
 }
 
-type Target = ModelRoute['spec']['targets'][number];
-
-const idOf = ({ metadata }: ModelRoute, { providerRef }: Target): string =>
-  `${providerRef.namespace ?? metadata.namespace}/${providerRef.name}`;
-
 /** Providers of its targets, as far as the user may read them. */
 function useProviders(route: ModelRoute): ReadonlyMap<string, Provider> {
   const { api } = useShell();
-  const ids = [...new Set(route.spec.targets.map((target) => idOf(route, target)))];
+  const ids = [...new Set(route.spec.targets.map((target) => providerOf(route, target)))];
   const asked = useAsked(
     // A route's status is written when one of its targets starts or stops failing.
     `providers ${ids.join(' ')} of ${route.metadata.resourceVersion}`,
