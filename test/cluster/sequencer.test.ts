@@ -1,13 +1,15 @@
-// Are the files of which the order knows a duration still there? One that is gone would lose it in silence. And do
-// files that wait run beside files that calculate?
+// Are the files that the order names still there? One that is gone would lose its place in silence. And do files that wait run beside
+// files that calculate?
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { mix, secondsOf } from './sequencer.ts';
+import { collectors, mix, secondsOf } from './sequencer.ts';
 
-test('every file with a duration is there', () => {
-  const files = Object.keys(secondsOf).map((name) => join(import.meta.dirname, '..', `${name}.test.ts`));
+test('every file with a place in the order is there', () => {
+  const files = [...Object.keys(secondsOf), ...collectors].map((name) =>
+    join(import.meta.dirname, '..', `${name}.test.ts`),
+  );
   expect(files.filter((file) => !existsSync(file))).toEqual([]);
 });
 

@@ -43,7 +43,7 @@ export const secondsOf: Readonly<Record<string, number>> = {
   'conformance/broken-streams': 21,
   'flow/cluster/apply-to-answer': 20,
   'operator/publish/publisher': 20,
-  'gateway/process/table-secret': 20,
+  'gateway/process/table-secret': 12,
   'flow/rolling-restart/nobody-notices': 20,
   'flow/cluster/usage': 20,
   'flow/cluster/clock': 19,
@@ -77,6 +77,9 @@ export const secondsOf: Readonly<Record<string, number>> = {
   'simulation/every-promise-2': 10,
 };
 
+/** They collect all garbage, of every file that ran before in the same worker. First, there is little of it. */
+export const collectors: readonly string[] = ['operator/watch/memory', 'gateway/upstream/send'];
+
 /** Of all others. */
 const seconds = { withCluster: 5, other: 1 };
 
@@ -93,7 +96,9 @@ export class MixingSequencer extends BaseSequencer {
         .map((file): Timed<TestSpecification> => [file, secondsOf[nameOf(file)] ?? usual])
         .toSorted(([, one], [, other]) => other - one);
     const waiting = timed(({ moduleId }) => needsCluster(moduleId), seconds.withCluster);
-    const rest = timed(({ moduleId }) => !needsCluster(moduleId), seconds.other);
+    const others = timed(({ moduleId }) => !needsCluster(moduleId), seconds.other);
+    const collects = ([file]: Timed<TestSpecification>) => collectors.includes(nameOf(file));
+    const rest = [...others.filter(collects), ...others.filter((one) => !collects(one))];
     return isBuilt() ? mix(waiting, rest) : [...rest, ...waiting].map(([file]) => file);
   }
 }
