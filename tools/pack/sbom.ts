@@ -1,69 +1,119 @@
-// What is the product made of? The bill of materials that npm writes from the lockfile (CycloneDX), without parts that differ from one run to
-// the next, and with a note on the real content of the bundles.
+// What is the product made of? A bill of materials out of the lockfile (CycloneDX 1.5, https://cyclonedx.org/docs/1.5/json), the same
+// for the same lockfile. Not `npm sbom`: the npm of Debian 13 does not have that command.
 
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
-import packageJson from '../../package.json' with { type: 'json' };
 
-const run = promisify(execFile);
+const named = z.record(z.string(), z.string()).default({});
 
-const billSchema = z.looseObject({
-  serialNumber: z.string().optional(),
-  metadata: z.looseObject({ component: z.looseObject({ 'bom-ref': z.string(), name: z.string() }) }),
-  components: z.array(
-    z.looseObject({
-      'bom-ref': z.string(),
-      name: z.string(),
-      scope: z.string().optional(),
-      properties: z.array(z.object({ name: z.string(), value: z.string() })).default([]),
+/** Of npm's lockfile, version 3: https://docs.npmjs.com/cli/configuring-npm/package-lock-json */
+const lockSchema = z.object({
+  lockfileVersion: z.literal(3),
+  packages: z.record(
+    z.string(),
+    z.object({
+      name: z.string().optional(),
+      version: z.string(),
+      integrity: z.string().optional(),
+      license: z.string().optional(),
+      dev: z.boolean().default(false),
+      dependencies: named,
+      optionalDependencies: named,
+      peerDependencies: named,
     }),
   ),
-  dependencies: z.array(z.looseObject({ ref: z.string(), dependsOn: z.array(z.string()).default([]) })),
 });
 
-type Bill = z.infer<typeof billSchema>;
+type Locked = z.infer<typeof lockSchema>['packages'][string];
 
-/** Reads what npm says now. @returns the text, given the folders of the packages that are in the bundles. */
+/** Reads the lockfile now. @returns the text, given the folders of the packages that are in the bundles. */
 export async function billOfMaterials(project: string): Promise<(bundled: readonly string[]) => string> {
-  // Not with --omit=dev: npm 11 then leaves out what the product and a tool both use, zod and undici among them.
-  const args = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx'];
-  const { stdout } = await run('npm', args, { cwd: project, maxBuffer: 64 * 1024 * 1024 });
-  const bill: unknown = JSON.parse(stdout);
-  return (bundled) => `${JSON.stringify(settleBill(bill, bundled), undefined, 2)}\n`;
+  const text = await readFile(join(project, 'package-lock.json'), 'utf8');
+  const { packages } = lockSchema.parse(JSON.parse(text));
+  return (bundled) => `${JSON.stringify(makeBill(packages, bundled), undefined, 2)}\n`;
 }
 
 /** @throws {Error} when a bundled package is not in the bill. */
-function settleBill(npmsBill: unknown, bundled: readonly string[]): Bill {
-  const { serialNumber: _random, ...bill } = billSchema.parse(npmsBill);
-  const { timestamp: _now, tools: _npm, ...metadata } = bill.metadata;
-  const product = bill.components.filter(
-    ({ properties }) => !properties.some(({ name }) => name === 'cdx:npm:package:development'),
-  );
-  const names = new Set(bundled.map(packageName));
-  const unlisted = [...names].filter((name) => !product.some((component) => component.name === name));
+function makeBill(packages: Readonly<Record<string, Locked>>, bundled: readonly string[]): object {
+  const product = Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev);
+  const names = new Set(bundled.map(nameOf));
+  const listed = new Set(product.map(([path]) => nameOf(path)));
+  const unlisted = [...names].filter((name) => !listed.has(name));
   if (unlisted.length > 0)
     throw new Error(`bundled, and not in the bill of materials: ${unlisted.join(', ')}`);
-  const listed = new Set([metadata.component, ...product].map((component) => component['bom-ref']));
+  const whole = packages[''];
+  if (whole === undefined) throw new Error('package-lock.json has no entry for the project itself');
+  const dependencies = [['', whole] as const, ...product].map(([path, one]) => ({
+    ref: refOf(path, one),
+    dependsOn: unique(dependenciesOf(packages, path, one)).sort(),
+  }));
   return {
-    ...bill,
-    // npm names the whole after its folder.
-    metadata: { ...metadata, component: { ...metadata.component, name: packageJson.name } },
+    $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    metadata: { lifecycles: [{ phase: 'pre-build' }], component: componentOf('', whole, 'required') },
     // `excluded` is CycloneDX for what is needed on the way and not delivered.
-    components: product
-      .map((component) => ({ ...component, scope: names.has(component.name) ? 'required' : 'excluded' }))
-      .sort(by((component) => component['bom-ref'])),
-    dependencies: bill.dependencies
-      .filter(({ ref }) => listed.has(ref))
-      .map((one) => ({ ...one, dependsOn: one.dependsOn.filter((ref) => listed.has(ref)).sort() }))
-      .sort(by(({ ref }) => ref)),
+    components: byRef(
+      product.map(([path, one]) => componentOf(path, one, names.has(nameOf(path)) ? 'required' : 'excluded')),
+      (one) => one['bom-ref'],
+    ),
+    dependencies: byRef(dependencies, ({ ref }) => ref),
   };
 }
 
-function packageName(folder: string): string {
+function componentOf(path: string, one: Locked, scope: 'required' | 'excluded') {
+  const { version, integrity, license } = one;
+  const name = one.name ?? nameOf(path);
+  return {
+    'bom-ref': refOf(path, one),
+    type: path === '' ? 'application' : 'library',
+    name,
+    version,
+    scope,
+    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    ...(integrity !== undefined && { hashes: [hashOf(integrity)] }),
+    ...(license !== undefined && {
+      licenses: [/\s/.test(license) ? { expression: license } : { license: { id: license } }],
+    }),
+  };
+}
+
+/** @param integrity such as `sha512-…`, in base64: https://www.w3.org/TR/SRI */
+function hashOf(integrity: string) {
+  const [algorithm = '', digest = ''] = integrity.split(/-(.*)/s);
+  return {
+    alg: algorithm.toUpperCase().replace('SHA', 'SHA-'),
+    content: Buffer.from(digest, 'base64').toString('hex'),
+  };
+}
+
+/** As Node finds them: in the package's own folder, or in one above. A peer or an option that is not installed is none. */
+function dependenciesOf(packages: Readonly<Record<string, Locked>>, path: string, one: Locked): string[] {
+  const wanted = Object.keys({ ...one.dependencies, ...one.optionalDependencies, ...one.peerDependencies });
+  return wanted.flatMap((name) => {
+    for (let folder = path; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
+      const found = folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
+      const dependency = packages[found];
+      if (dependency !== undefined) return dependency.dev ? [] : [refOf(found, dependency)];
+      if (folder === '') return [];
+    }
+  });
+}
+
+function refOf(path: string, one: Locked): string {
+  return `${one.name ?? nameOf(path)}@${one.version}`;
+}
+
+function nameOf(folder: string): string {
   return folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
 }
 
-function by<T>(key: (value: T) => string): (a: T, b: T) => number {
-  return (a, b) => (key(a) < key(b) ? -1 : 1);
+const unique = (refs: readonly string[]): string[] => [...new Set(refs)];
+
+/** Sorted, each once: a package can be installed in several folders. */
+function byRef<T>(all: readonly T[], ref: (value: T) => string): readonly T[] {
+  const each = new Map(all.map((one) => [ref(one), one]));
+  return [...each.values()].toSorted((a, b) => (ref(a) < ref(b) ? -1 : 1));
 }

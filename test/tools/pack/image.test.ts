@@ -83,7 +83,18 @@ describe('a build', () => {
       metadata: { component: { name: 'penstock', version: packageJson.version } },
       components: expect.arrayContaining([
         expect.objectContaining({ 'bom-ref': `zod@${packageJson.dependencies.zod}`, scope: 'required' }),
-        expect.objectContaining({ name: '@fastify/ajv-compiler' }),
+        expect.objectContaining({
+          name: '@fastify/ajv-compiler',
+          purl: expect.stringMatching(/^pkg:npm\/%40fastify\/ajv-compiler@\d/),
+          hashes: [{ alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) }],
+          licenses: [{ license: { id: 'MIT' } }],
+        }),
+      ]),
+      dependencies: expect.arrayContaining([
+        {
+          ref: `fastify@${packageJson.dependencies.fastify}`,
+          dependsOn: expect.arrayContaining([expect.stringMatching(/^@fastify\/ajv-compiler@\d/)]),
+        },
       ]),
     });
     expect(text).not.toMatch(/serialNumber|timestamp|"vitest/);
