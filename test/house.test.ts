@@ -210,7 +210,7 @@ describe('decisions', () => {
     expect(numbered.length).toBeGreaterThan(8);
   });
 
-  test('every number is a page, or a row that says what it was merged into or superseded by', () => {
+  test('every number is a page, or a row that names the page that merged or superseded it', () => {
     const pages = [...index.matchAll(/^\| \[(\d{4})\]\(/gm)].map(([, number]) => number);
     const gone = [...index.matchAll(/^\| (\d{4}) \| .+ \| (?:Merged into|Superseded by) \[(\d{4})\]/gm)];
     const numbers = [...pages, ...gone.map(([, number]) => number)].sort();
@@ -222,7 +222,7 @@ describe('decisions', () => {
     expect(read(path).split('\n')[2]).toMatch(/^Status: (Accepted|Superseded by \[\d{4}\])/);
   });
 
-  test.each(numbered)('%s says context, choice and what we gave up', (path) => {
+  test.each(numbered)('%s states context, choice and trade-offs', (path) => {
     expect([...read(path).matchAll(/^## (.+)$/gm)].map(([, title]) => title)).toEqual([
       'Context',
       'Choice',

@@ -285,7 +285,7 @@ test('its process is in the image, with half of its memory for JavaScript', asyn
   expect(image.files).toContain('dist/dashboard.js');
 });
 
-test('a drain of nodes keeps one of two pods, and does not wait for a single one', async () => {
+test('a node drain keeps one of two pods, and does not wait for a single pod', async () => {
   expect(objectOf(await render(target, EDGE), 'PodDisruptionBudget')?.spec).toMatchObject({
     minAvailable: 1,
   });

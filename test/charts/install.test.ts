@@ -545,7 +545,7 @@ describe('admission rules at kubectl apply', () => {
     expect(await may('ada@example.com', ['get', 'penstock.dev/apikeys', 'team-b'])).toBe(false);
   });
 
-  test('the policies carry the name of their release, and those of a namespaced release ignore other namespaces', async () => {
+  test('policies carry the name of their release, and policies of a namespaced release ignore other namespaces', async () => {
     const names = await plane().mustKubectl(['get', 'validatingadmissionpolicybinding', '-o', 'name']);
     const prefix = 'validatingadmissionpolicybinding.admissionregistration.k8s.io/';
     expect(names.trim().split('\n').sort()).toEqual(
@@ -943,7 +943,7 @@ describe('the demo', () => {
       ...['-o', 'jsonpath={range .items[*]}{.kind}/{.metadata.name}/{.metadata.uid} {end}'],
     ]);
 
-  test('is applied by its Job, and an upgrade leaves its key as it is', async () => {
+  test('is applied by its Job, and an upgrade keeps its key', async () => {
     expect(await job()).toMatchObject({ code: 0, stderr: '' });
     const first = await uids();
     expect(first.match(/\w+\/demo\/\S+/g)).toHaveLength(3);

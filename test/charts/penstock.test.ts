@@ -838,7 +838,7 @@ describe('a rendered chart', () => {
     expect(compileDemo({ ...platform, egressAllow: [] })).toContain('Provider ResolvedRefs False');
   });
 
-  test('where only some namespaces are served, that of the demo is one of them', async () => {
+  test('if only some namespaces are served, the demo’s namespace is one of them', async () => {
     const objects = await render(plane(), { ...ONLY_TENANTS, demo: { enabled: true } });
     const { env } = deploymentOf(objects, 'penstock-operator');
     expect(readOperatorSettings(env).tenantNamespaces).toEqual([...TENANTS, 'penstock-demo']);
@@ -882,7 +882,7 @@ describe('a rendered chart', () => {
     });
   });
 
-  test('pods of a rollout keep apart from each other, and not from those that they replace', async () => {
+  test('pods of a rollout spread over nodes, whatever nodes the replaced pods are on', async () => {
     const objects = await render(plane());
     for (const name of ['penstock-operator', 'penstock-gateway']) {
       const { affinity, topologySpreadConstraints } = deploymentOf(objects, name).template.spec;
@@ -973,7 +973,7 @@ test.each([CHART, CRDS_CHART])(
   },
 );
 
-test('the guide has the command, with the right label, to delete a table whose namespace is not of the release', async () => {
+test('the guide has the command, with the right label, to delete a table in a separate namespace', async () => {
   const guide = await readFile(join(ROOT, 'docs/guides/install.md'), 'utf8');
   const objects = await render(plane(), { tableNamespace: { create: false, name: 'own-tables' } });
   expect(objects.filter(({ kind }) => kind === 'Namespace')).toEqual([]);

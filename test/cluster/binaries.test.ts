@@ -66,7 +66,7 @@ const env = {};
 const said = async (program: string) => (await run(program, ['--version'])).stdout.trim();
 
 describe('the order', () => {
-  test('KUBEBUILDER_ASSETS decides for what it holds, the cache and then sources give the rest', async () => {
+  test('programs come from KUBEBUILDER_ASSETS, then from the cache, then from the sources', async () => {
     const assets = join(home, 'assets');
     for (const name of ['etcd', 'kube-apiserver', 'kubectl'])
       await place(assets, name, script(`${name} of assets`));
@@ -88,7 +88,7 @@ describe('the order', () => {
     ]);
   });
 
-  test('a source is asked only for what those before it did not give', async () => {
+  test('a source is asked only for programs that earlier sources lack', async () => {
     const sources = [source('first', ['etcd']), source('second', ['kubectl', 'helm']), source('third')];
     const programs = await findPrograms({ env, cacheFolder, sources });
     expect(sources.map(({ asked }) => asked.map((names) => names.length))).toEqual([[5], [4], [2]]);

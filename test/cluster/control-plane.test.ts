@@ -33,7 +33,7 @@ describe('a control plane', () => {
     expect(gitVersion).toMatch(process.env.KUBEBUILDER_ASSETS ? /^v1\.\d+\.\d+/ : /^v1\.36\.\d+$/);
   });
 
-  test('tells a stranger that it is well, and nothing else', async () => {
+  test('shows an anonymous caller its health, and nothing else', async () => {
     const ca = await readFile(plane().caFile, 'utf8');
     const [well, rest] = await Promise.all(
       ['/readyz', '/api/v1/namespaces'].map(async (path) => {
@@ -53,7 +53,7 @@ describe('a control plane', () => {
     expect(answer).toMatchObject({ kind: 'Namespace', metadata: { name: 'default' } });
   });
 
-  test('refuses a service account without rights, and its audit log tells of it', async () => {
+  test('refuses a service account without rights, and its audit log records the refusal', async () => {
     await apply(plane(), namespace('rights'));
     await apply(plane(), {
       apiVersion: 'v1',

@@ -90,7 +90,7 @@ describe('an object is stored with the defaults that our parse fills in:', () =>
     expect(ours).toEqual(theirs);
   });
 
-  test('but for those of failover, timers and health checks, which the operator fills in', async () => {
+  test('except defaults of failover, timers and health checks, which the operator fills in', async () => {
     const route1 = route({ failover: { maxAttempts: 5, backoff: { max: '5s' } } });
     const provider1 = provider({ healthCheck: { active: { type: 'Completion', model: 'm' } } });
     const stored = await Promise.all(
@@ -147,7 +147,7 @@ describe('the API server refuses, and names the field, where', () => {
     },
   );
 
-  test('every difference that is listed is one', async () => {
+  test('every listed difference is a real one', async () => {
     const refused = new Map(REFUSALS.map(([what, object]) => [what, object]));
     expect([...OTHERWISE.keys()].filter((what) => !refused.has(what))).toEqual([]);
     for (const [what, otherwise] of OTHERWISE) {
@@ -290,7 +290,7 @@ describe('status', () => {
     expect(byStatusDoor.body).toMatchObject({ status, spec: { disabled: false } });
   });
 
-  test('that a newer operator applies is written but for what the kind does not know', async () => {
+  test('that a newer operator applies is written without members that the kind does not know', async () => {
     const target = { name: 'main', state: 'Ready' };
     const known = { usableTargets: 1, targets: [target] };
     const newer = { usableTargets: 1, nextYear: { a: 1 }, targets: [{ ...target, cost: '1' }] };

@@ -124,7 +124,7 @@ describe('the key of the sources', () => {
     ['a source that was removed', () => rm(join(root, 'gateway/main.ts'))],
     ['another lockfile', () => put('package-lock.json', '{ }')],
     ['other packages', () => put('node_modules/.package-lock.json', '{ }')],
-  ])('is another one with %s', async (_, change) => {
+  ])('changes with %s', async (_, change) => {
     const before = await sourcesKey(root);
     await change();
     expect(await sourcesKey(root)).not.toBe(before);

@@ -13,7 +13,7 @@ test('every file with a place in the order is there', () => {
   expect(files.filter((file) => !existsSync(file))).toEqual([]);
 });
 
-test('files that wait are spread among those that calculate by the time both take, each in its order', () => {
+test('files that wait are spread evenly among files that compute, each in its order', () => {
   const waiting = [['A', 40] as const, ['B', 20] as const];
   const others = [1, 2, 3, 4, 5, 6].map((number) => [`${number}`, 5] as const);
   expect(mix(waiting, others).join('')).toBe('A1234B56');

@@ -123,7 +123,7 @@ describe.each(['claude', 'nova'])('%s', (model) => {
 });
 
 describe('an agent', () => {
-  test('of OpenAI runs two tools at once and goes on with what they said', async () => {
+  test('of OpenAI runs two tools at once and continues with their results', async () => {
     const runner = openai.chat.completions.runTools({
       model: 'calls',
       messages: [{ role: 'user', content: 'Weather and time?' }],

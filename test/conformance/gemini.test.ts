@@ -194,7 +194,7 @@ describe('a program', () => {
     ]);
   });
 
-  test('reads what Gemini thought, and how long the answer may be bounds that too', async () => {
+  test('reads Gemini’s thoughts, and the limit of the answer includes them', async () => {
     const gemini = await geminiOf();
     gemini.directives = {};
     const rig = await rigOf([geminiTarget(gemini)]);

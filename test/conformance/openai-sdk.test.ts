@@ -51,7 +51,7 @@ describe('chat', () => {
     expect(stage.rig.records.at(-1)?.usage.output).toBe(whole.usage?.completion_tokens);
   });
 
-  test('streams usage to those who ask for it, through the stream helper', async () => {
+  test('streams usage on request, through the stream helper', async () => {
     const final = await openai.chat.completions
       .stream({ model, messages, stream_options: { include_usage: true } })
       .finalChatCompletion();

@@ -46,7 +46,7 @@ describe('the sender of a request', () => {
   const sites = [undefined, 'same-origin', 'same-site', 'cross-site', 'none', ''];
   const origins = [undefined, outside.origin, 'https://evil.example', 'null', ''];
 
-  test('that changes something proves that it is one of our pages', () => {
+  test('that changes something must prove that it is our page', () => {
     const own = sites.flatMap((site) =>
       origins.filter((origin) => isOwnPage({ site, origin }, outside)).map((origin) => [site, origin]),
     );
@@ -161,7 +161,7 @@ describe('a path of Kubernetes', () => {
       expect(why('POST', '/api/v1/namespaces/a/secrets', body)).toBe('body');
   });
 
-  test('is built from its parts: whatever is sent, only those paths are called', () => {
+  test('is built from its parts: whatever is sent, only allowed paths are called', () => {
     const words = fc.constantFrom(
       'api',
       'apis',

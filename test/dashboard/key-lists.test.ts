@@ -93,7 +93,7 @@ function openHouse() {
   return { clock, world, lists, read, truthAt, reset, hear };
 }
 
-test('a list whose read began before a watch gets no event of it, and is read again', async () => {
+test('a list read that began before a watch gets no event of the watch, and is repeated', async () => {
   const { world, read, truthAt, reset, hear } = openHouse();
   world.write('bot');
   const first = read();

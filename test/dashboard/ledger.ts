@@ -163,7 +163,7 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
 
   const signal = new AbortController().signal;
 
-  test('a question goes as it is: method, query, body and token', async () => {
+  test('a question is passed on unchanged: method, query, body and token', async () => {
     const { ledger } = await reach((request, response) => {
       let body = '';
       const { method, url, headers } = request;

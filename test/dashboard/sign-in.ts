@@ -233,7 +233,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       expect((await browser.ask('/api/rights', right)).status).toBe(200);
     });
 
-    test('cannot omit the header of the dashboard, or use one of another session', async () => {
+    test('cannot omit the CSRF header, or use another session’s', async () => {
       const [browser, other] = [await signedIn(), await signedIn(people().viewer)];
       for (const csrf of [undefined, '', 'x', other.session?.csrf, `${browser.session?.csrf}x`]) {
         const headers = { 'x-penstock-csrf': csrf };

@@ -52,7 +52,7 @@ test('every block of values renders', async () => {
   for (const [, each] of values) expect((await render(target, each)).length).toBeGreaterThan(10);
 });
 
-test('every command is one that a shell can read', async () => {
+test('a shell can parse every command', async () => {
   const commands = blocks('sh');
   expect(commands.length).toBeGreaterThan(40);
   for (const [path, block] of commands) {

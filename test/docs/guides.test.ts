@@ -51,7 +51,7 @@ test('every metric that a guide names is in the list of metrics', () => {
   expect(named.filter((name) => !listed.includes(`| \`${name}\` |`))).toEqual([]);
 });
 
-test('every value of the chart that a guide names is one', () => {
+test('every chart value that a guide names exists', () => {
   const values: unknown = parse(read('charts/penstock/values.yaml'));
   const words = guides.flatMap((path) =>
     [...read(path).matchAll(/(?:`|--set '?)([a-z]\w+(?:\.\w+)+)/g)].map(([, word = '']) => word.split('.')),
@@ -106,7 +106,7 @@ describe('runbooks', () => {
   const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
   const sections = read('docs/guides/observe.md').split('\n## Runbooks')[1]?.split('\n### ').slice(1) ?? [];
 
-  test('every alert of the chart has one, and there is no other', () => {
+  test('every alert of the chart has a runbook, and every runbook an alert', () => {
     expect(sections.map((section) => section.split('\n')[0])).toEqual(alerts);
     expect(alerts.length).toBeGreaterThan(40);
   });
@@ -135,7 +135,7 @@ test.each([...guides, ...providers, 'README.md', 'docs/compatibility.md', 'docs/
   },
 );
 
-test('every field of a resource that a guide names is one', () => {
+test('every resource field that a guide names exists', () => {
   const fields = new Set(
     [...read('docs/api.md').matchAll(/^\| `((?:spec|status)[\w.[\]]*)`/gm)].map(([, field]) => field),
   );
@@ -152,7 +152,7 @@ test.each([
   ['a ledger record was not acknowledged', 'gateway/meter/unacknowledged.ts'],
   ['a sign-in by the issuer failed', 'dashboard/routes/oidc.ts'],
   ['the store is slower than it could be', 'ledger/main.ts'],
-])('the log line "%s" that a guide quotes is one of %s', (line, source) => {
+])('the log line "%s" that a guide quotes is a line of %s', (line, source) => {
   expect(read(source)).toContain(line);
   expect(guides.filter((path) => read(path).replaceAll(/\s+/g, ' ').includes(line))).not.toEqual([]);
 });

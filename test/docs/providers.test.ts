@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-test.each(pages)('the manifest of %s is served in local mode as it is', async (page) => {
+test.each(pages)('the unchanged manifest of %s is served in local mode', async (page) => {
   const models = objectsOf(page).flatMap(({ kind, spec }) => (kind === 'ModelRoute' ? [spec.model] : []));
   expect(models.length).toBeGreaterThan(0);
   expect(await rig.models(rig.key)).toEqual(expect.arrayContaining(models));

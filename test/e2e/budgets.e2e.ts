@@ -145,7 +145,7 @@ test('four gateways with one store exceed a budget by one request at most, thoug
   ]);
 });
 
-test('four gateways without a store exceed a budget by one request each at most, and by what they did not read while the ledger was away', async () => {
+test('four gateways without a store exceed a budget by at most one request each, plus spend they could not read while the ledger was away', async () => {
   const limit = (total / 3) * dollarsOfRequest;
   const all = await houseWith(await tableWith(limit));
   const { house, ports } = all;

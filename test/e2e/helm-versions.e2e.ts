@@ -54,7 +54,7 @@ describe.each(CASES)('installed with %s and upgraded with %s', (first, second) =
       'jsonpath={.spec.replicas}',
     ]);
 
-  test('it has the pods of the values, then those of an autoscaler, and is removed without a trace', async () => {
+  test('it has the pods of the values, then the autoscaler’s, and is removed without a trace', async () => {
     await must(first, ['install', release, CHART, ...where, '--create-namespace'], values({ replicas: 3 }));
     expect(await replicas()).toBe('3');
     await must(second, ['upgrade', release, CHART, ...where], values({ replicas: 4 }));

@@ -186,7 +186,7 @@ test('a limit in the values holds in every state of an upgrade to TenantPolicies
   await holds('all of N-1 again');
 }, 600_000);
 
-test('a clone without the history says what to fetch', async () => {
+test('a clone without the history names the commits to fetch', async () => {
   await expect(buildPrevious(join(folder, 'nothing'), '0'.repeat(40))).rejects.toThrow(
     /^commit 0{40}, from which an upgrade is tried, is not in this clone: fetch its history with git fetch --unshallow$/,
   );

@@ -164,7 +164,7 @@ describe('around the beginning of a month', () => {
     expect((await ask(rig)).status).toBe(429);
   });
 
-  test('a gateway with a slow clock does not spend again what the others have spent', async () => {
+  test('a gateway with a slow clock does not spend the others’ spend a second time', async () => {
     const house = await houseOf(() => before);
     const table = await tableWith(500_000, 'Month');
     let behindMs = before;

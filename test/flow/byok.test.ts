@@ -240,7 +240,7 @@ describe('the range of the provider', () => {
     );
   });
 
-  test('a name that leads to another range than the one opened: accepted as a name, refused when it resolves', async () => {
+  test('a name in another range than the opened one: accepted as a name, refused when it resolves', async () => {
     const named = wall.baseUrl.replace('127.0.0.1', 'localhost');
     const parts = (cidrs: readonly string[]) => ({
       ...world(),

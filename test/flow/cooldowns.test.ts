@@ -240,7 +240,7 @@ describe('a rate limit', () => {
     expect(wall.calls).toHaveLength(2);
   });
 
-  test('more than a second after an answer to others is not treated as one caller’s', async () => {
+  test('more than a second after an answer to others is not blamed on one caller', async () => {
     const wall = await wallThat([{ type: 'answer' }, limited]);
     const { rig, clock } = await rigOf(sharedTable(wall.baseUrl));
     await ask(rig, asOther());
@@ -278,7 +278,7 @@ describe('a call whose only key is in cooldown', () => {
     expect([(await ask(rig)).status, (await ask(rig)).status]).toEqual([429, 429]);
   });
 
-  test('uses another key instead, where there is one', async () => {
+  test('uses another key instead, if there is one', async () => {
     const wall = await wallThat([refused(429, 'slow down', { 'retry-after': '1' }), { type: 'answer' }]);
     const { rig } = await rigOf(tableOf([{ baseUrl: wall.baseUrl, keys: { a: 'KEY-A', b: 'KEY-B' } }]));
     expect([(await ask(rig)).status, (await ask(rig)).status]).toEqual([200, 200]);

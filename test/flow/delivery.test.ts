@@ -431,7 +431,7 @@ describe('a request of several calls, assured', () => {
   const prompts = { prompt: ['one', 'two', 'three'] };
   const asksFor = (body: unknown, prompt: string): boolean => JSON.stringify(body).includes(`"${prompt}"`);
 
-  test('one of them breaks after content: its answer comes from the next provider, the others stay', async () => {
+  test('one call breaks after content: its answer comes from the next provider, the others stay', async () => {
     offer('openai-chat', assured);
     first.script(({ json }) =>
       asksFor(json, 'two')
@@ -460,7 +460,7 @@ describe('a request of several calls, assured', () => {
   test.each([
     ['plain', false],
     ['streamed', true],
-  ])('%s, the one provider that answered all of them is named', async (_name, isStream) => {
+  ])('%s, the provider that answered all of them is named', async (_name, isStream) => {
     offer('openai-chat', assured);
     first.script({ type: 'answer', text: 'from the first' });
     const seen = await ask(rig, { endpoint: 'completions', isStream, more: prompts });
@@ -478,7 +478,7 @@ describe('a request of several calls, assured', () => {
     expect(seen.headers).not.toHaveProperty('x-penstock-provider');
   });
 
-  test('one of them fails: none of the answers is delivered', async () => {
+  test('one call fails: no answer is delivered', async () => {
     offer('openai-chat', assured);
     const broken: Behaviour = { type: 'cut', after, answer: other };
     first.script(({ json }) => (asksFor(json, 'three') ? broken : { type: 'answer' }));

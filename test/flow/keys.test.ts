@@ -95,7 +95,7 @@ describe('a key that is rate limited', () => {
     expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-B', 'KEY-A', 'KEY-B']);
   });
 
-  test('whose wait is in the body alone is waited for, if no other is left', async () => {
+  test('with a wait only in the body is waited for, if no other key is left', async () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '0.05s' }];
     const wall = await wallThat([
       { type: 'status', status: 429, body: [{ error: { details } }] },

@@ -50,20 +50,20 @@ async function startOpened(consecutiveFailures = 1) {
 }
 
 describe.each(shapes)('a %s request of twelve calls', (_, isStream) => {
-  test('tries an upstream with a half-open breaker with one of them, then sends the others', async () => {
+  test('tries an upstream with a half-open breaker with one call, then sends the others', async () => {
     const { rig, wall, clock } = await startOpened();
     clock.advance(openForMs);
     expect((await complete(rig, isStream)).status).toBe(200);
     expect(wall.calls).toHaveLength(1 + prompts.length);
   });
 
-  test('tries the last resort with one of them, then sends the others', async () => {
+  test('tries the last resort with one call, then sends the others', async () => {
     const { rig, wall } = await startOpened();
     expect((await complete(rig, isStream)).status).toBe(200);
     expect(wall.calls).toHaveLength(1 + prompts.length);
   });
 
-  test('tries a key after its cooldown with one of them, then sends the others', async () => {
+  test('tries a key after its cooldown with one call, then sends the others', async () => {
     const { rig, wall, clock } = await start({ keys: { one: 'secret-of-several-calls' } });
     wall.script({ type: 'status', status: 401 });
     expect((await complete(rig, isStream, 'one')).status).toBe(502);

@@ -76,7 +76,7 @@ describe('a client that stops reading', () => {
     connection.close();
   });
 
-  test('gets the timeout of the provider that serves it, not of the one that failed before', async () => {
+  test('gets the timeout of the serving provider, not of the failed one', async () => {
     const first = await wallThat({ type: 'status', status: 503 });
     const second = await wallThat(long);
     const rig = await rigOf([
@@ -141,17 +141,20 @@ describe('a client that goes away', () => {
     },
   );
 
-  test.each([true, false])('between two attempts (stream: %s): there is no second', async (isStream) => {
-    const wall = await wallThat({ type: 'status', status: 429, headers: { 'retry-after': '5' } });
-    const rig = await rigOf([{ baseUrl: wall.baseUrl }]);
-    const { connection, answer } = await askOpen(rig, { isStream });
-    answer.catch(() => {});
-    await vi.waitFor(() => expect(rig.records).toHaveLength(1));
-    connection.abort();
-    // Long before the five seconds are over.
-    await vi.waitFor(async () => expect(await inFlight(rig)).toBe(0), { timeout: 3_000 });
-    expect([wall.calls.length, rig.records.map(lineOf)]).toEqual([1, ['1 t0 failed status_429 platform']]);
-  });
+  test.each([true, false])(
+    'between two attempts (stream: %s): no second attempt begins',
+    async (isStream) => {
+      const wall = await wallThat({ type: 'status', status: 429, headers: { 'retry-after': '5' } });
+      const rig = await rigOf([{ baseUrl: wall.baseUrl }]);
+      const { connection, answer } = await askOpen(rig, { isStream });
+      answer.catch(() => {});
+      await vi.waitFor(() => expect(rig.records).toHaveLength(1));
+      connection.abort();
+      // Long before the five seconds are over.
+      await vi.waitFor(async () => expect(await inFlight(rig)).toBe(0), { timeout: 3_000 });
+      expect([wall.calls.length, rig.records.map(lineOf)]).toEqual([1, ['1 t0 failed status_429 platform']]);
+    },
+  );
 });
 
 describe('a client that waits', () => {

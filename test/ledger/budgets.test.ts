@@ -205,7 +205,7 @@ describe('over HTTP', () => {
   const budgetsIn = async (query = '', token = tokens.all) =>
     (await api.ask(`/v1/budgets${query}`, token)).body.budgets as Record<string, unknown>[];
 
-  test('those of a namespace and of its keys are reported, also of keys that were never used', async () => {
+  test('budgets of a namespace and of its keys are reported, also of unused keys', async () => {
     const november = { since: '2026-11-01', resetsAt: '2026-12-01T00:00:00.000Z' };
     expect(await budgetsIn('?namespace=team-a', tokens.teamA)).toEqual([
       {
@@ -267,7 +267,7 @@ describe('over HTTP', () => {
     expect(await used('?usedShare=0.7&spender=apiKey')).toEqual([['team-a/bot', 'Month']]);
   });
 
-  test('those of whole namespaces come without those of keys', async () => {
+  test('budgets of whole namespaces come without the keys’', async () => {
     expect(await budgetsIn('?namespace=team-a&spender=namespace', tokens.teamA)).toMatchObject([
       { namespace: 'team-a', period: 'Week', usedShare: 0.75 },
     ]);

@@ -11,7 +11,7 @@ import { openRaw } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { noGateways, type ReadApi, serveReadApi } from './read-house.ts';
 
-test('of many questions at once some get Retry-After, and never those of gateways', async () => {
+test('of many questions at once some get Retry-After, but never the gateways’', async () => {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
   parts.defer(() => rm(folder, { recursive: true, force: true }));

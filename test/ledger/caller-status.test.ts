@@ -106,7 +106,7 @@ test('an answer is a 200, also one that broke off; for a client that disconnecte
   expect(callerStatus([])).toBeUndefined();
 });
 
-test('each failure has a text that follows the name of an upstream, and one of a newer gateway has its code', () => {
+test('each failure has a text that follows the upstream’s name, and a newer gateway’s failure has its code', () => {
   for (const failure of failures) expect(failureWords(failureCode(failure), undefined)).not.toContain('(');
   expect(failureWords('status_500', undefined)).toBe('answered HTTP 500');
   expect(failureWords('unusable', 'it has no choices')).toBe(

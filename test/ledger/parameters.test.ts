@@ -15,7 +15,7 @@ test.each([
   expect(readParameters(new URLSearchParams([[name, word]]), 0).where).toEqual({ [name]: word });
 });
 
-test('a name is searched as it is stored: invalid characters are no error of the ledger', () => {
+test('a name is searched as it is stored: invalid characters cause no error', () => {
   const { where } = readParameters(new URLSearchParams({ model: 'a\0b', route: 'é'.repeat(400) }), 0);
   expect(where).toEqual({ model: 'a\ufffdb', route: rowOf(makeEntry({ route: 'é'.repeat(400) })).route });
 });

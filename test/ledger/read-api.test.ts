@@ -406,7 +406,7 @@ test.each([
   ]);
 });
 
-test('keys are those of one namespace, or one by its name', async () => {
+test('keys are all keys of one namespace, or one key by its name', async () => {
   const { body } = await ask('/v1/keys?apiKey=team-b/bot', tokens.all);
   expect(body.keys).toMatchObject([{ apiKey: 'team-b/bot' }]);
 });

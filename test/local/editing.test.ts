@@ -267,7 +267,7 @@ spec:
     expect(await local.next(/./)).toMatch(/^Live: generation 2, 3 models\./);
   });
 
-  test('a namespace exists by its use, and sees what is shared with all', async () => {
+  test('a namespace exists by its use, and sees objects shared with all', async () => {
     const local = await start();
     await local.write(
       'team.yaml',

@@ -213,7 +213,7 @@ describe('the printed key', () => {
     expect((await rig.ask('penstock/small')).status).toBe(200);
   });
 
-  test('is one without limits, and one of the namespace default, where the quickstart has none', async () => {
+  test('has no limits, and is of the namespace default if the quickstart has none', async () => {
     const rig = await start({
       async prepare(made, upstream) {
         await copyQuickstart(made, upstream.port);

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { runCallerRequests } from './caller-requests.ts';
 
-test('headers and queries of callers are not passed on, except those of the dialect, and neither are those of upstreams', async () => {
+test('headers and queries of callers are passed on only if the dialect defines them, and so are headers of upstreams', async () => {
   const { strays, asked, received, answered } = await runCallerRequests(400, 20_261_122);
   expect(strays).toEqual([]);
   expect(answered).toBe(asked);

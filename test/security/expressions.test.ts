@@ -58,7 +58,7 @@ test('the checker is given all of them', () => {
   expect(expressions.length).toBeGreaterThan(300);
 });
 
-test('the checker finds what backtracks', async () => {
+test('the checker finds expressions that backtrack', async () => {
   const found = await check('"(?:[^"\\\\]|\\\\.?)*"!', 's');
   expect(found).toMatchObject({ status: 'vulnerable', complexity: { type: 'exponential' } });
 });

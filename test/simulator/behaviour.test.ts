@@ -270,7 +270,7 @@ describe.each(['chat', 'messages', 'responses'] as const)('a tool choice after a
     expect(callsIn(dialect, body).map(({ name }) => name)).toEqual(['second']);
   });
 
-  it('that insists on a call gets one of the only tool again', async () => {
+  it('that insists on a call gets a call of the only tool again', async () => {
     const only = { tools: tools[dialect].slice(0, 1), ...withResult[dialect], tool_choice: insisting };
     expect(callsIn(dialect, await ask(dialect, only)).map(({ name }) => name)).toEqual(['first']);
   });

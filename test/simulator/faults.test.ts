@@ -90,7 +90,7 @@ describe.each(dialects)('in a stream of %s', (dialect) => {
     ]);
   });
 
-  it('error-after:5 sends five tokens, tells of the error, and ends without the terminal marker of success', async () => {
+  it('error-after:5 sends five tokens and an error, and ends without the terminal marker of success', async () => {
     const { text, ending, call } = await raw(dialect, 'error-after:5+status=529+message=Full', true);
     expect([tokensIn(dialect, text), ending, text.endsWith(finalChunk)]).toEqual([5, 'fin', true]);
     expect(text).toContain('"message":"Full"');
@@ -100,7 +100,7 @@ describe.each(dialects)('in a stream of %s', (dialect) => {
     expectEnding(call, 'error-after', 5);
   });
 
-  it('error-first tells of an error in the very first event', async () => {
+  it('error-first sends an error in the very first event', async () => {
     const { bodyText, text, call } = await raw(dialect, 'error-first', true);
     expect(text).toMatch(/^HTTP\/1\.1 200 /);
     const first = bodyText.slice(0, bodyText.indexOf('\n\n'));

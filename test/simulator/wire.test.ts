@@ -305,7 +305,7 @@ describe('a stream without include_usage', () => {
 });
 
 describe('the model listing', () => {
-  it('is one body for both SDK families', async () => {
+  it('has one body for both SDK families', async () => {
     const response = await fetch(`${simulator.url}/v1/models`);
     const list = modelShapes.list.parse(await response.json());
     expect(list.data.map(({ id }) => id)).toEqual(['sim-small', 'sim-large', 'sim-reasoner']);

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { makeFakeClock } from '../support/fake-clock.ts';
 
-test('timers fire at their own time, soonest first, and those of one moment in the order they were set', () => {
+test('timers fire on time, soonest first, and timers of one moment in the order they were set', () => {
   const clock = makeFakeClock(1_000);
   const fired: [string, number][] = [];
   for (const [name, ms] of [

@@ -76,7 +76,7 @@ test('without a fault everything goes through in both directions, and so does ea
   expect(passage).toMatchObject({ isFired: false, passed: { up: 1000, down: 1000 } });
 });
 
-test('a reset of one side is one for the other', async () => {
+test('a reset of one side resets the other', async () => {
   const { client, server } = await joined({ type: 'none' });
   const down = read(client);
   server.resetAndDestroy();
@@ -116,7 +116,7 @@ describe.each(directions)('%s', (direction) => {
     expect(passage.isFired).toBe(true);
   });
 
-  test('one byte is another one, and all others are as they were', async () => {
+  test('one byte is changed, and all others are not', async () => {
     const { client, server, passage } = await joined({ type: 'corrupt', direction, atByte: 700, mask: 0x80 });
     const { from, to } = along(direction, client, server);
     const seen = read(to);

@@ -32,7 +32,7 @@ test('a process that ignores SIGTERM is killed after its grace', async () => {
   expect(await child.stop(1)).toEqual({ code: null, signal: 'SIGKILL' });
 });
 
-test('the next line is one that comes after it was asked for, in time, before the end', async () => {
+test('the next line arrives after the question, in time, before the end', async () => {
   child = await startProcess(script, { args: ['stubborn'] });
   await child.line(/^listening/);
   child.signal('SIGTERM');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { removeUnread } from './remove-unread.ts';
 
-test('of more files than the bound, those that were read last stay, half as many', async () => {
+test('above the bound of files, the most recently read half stays', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-unread-'));
   try {
     for (const name of ['a', 'b']) {

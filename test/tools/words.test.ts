@@ -62,7 +62,7 @@ describe('the word list', () => {
     expect(findWords(sentence)).toEqual([]);
   });
 
-  test('leaves out what prose quotes as code', () => {
+  test('ignores code that prose quotes', () => {
     expect(hitsOf([{ path: 'CONTRIBUTING.md', text: 'Never write `told`.' }]).size).toBe(0);
   });
 
@@ -96,7 +96,7 @@ describe('a folder', () => {
     expect(faultsOf(two, { 'gateway/limits': most })).toEqual([]);
   });
 
-  test('is tightened to what it has, is never raised, and goes when it has none', () => {
+  test('is tightened to its present count, never raised, and removed at zero', () => {
     const allowed = { 'gateway/limits': 3, 'gateway/route': 1, 'gateway/table': 0 };
     expect(tightened(two, allowed)).toEqual({ 'gateway/limits': 2 });
     expect(tightened(two, { 'gateway/limits': 1 })).toEqual({ 'gateway/limits': 1 });

@@ -49,7 +49,7 @@ test.each<[string, Record<string, LoadedModule[]>, string[]]>([
   expect(wayIn(files)).toEqual(['/a.test.ts', ...way]);
 });
 
-test('the decisions of a request are in the unit tier, and what serves one is not', () => {
+test('the decisions of a request are in the unit tier, and its I/O is not', () => {
   const files = listUnitFiles();
   expect(files).toContain('test/gateway/attempt/next-step.test.ts');
   expect(files).not.toContain('test/flow/failover.test.ts');

@@ -99,7 +99,7 @@ test('the operator makes no active check of a provider type with its own seats, 
   ]);
 });
 
-test('the provider types with seats of their own are those that have a row of seats', () => {
+test('exactly the provider types with their own seats have a row of seats', () => {
   expect(typesThat(({ hasOwnSeats }) => hasOwnSeats === true).toSorted()).toEqual(
     [...seatRows.keys()].toSorted(),
   );

@@ -76,7 +76,7 @@ describe('the first fault is named', () => {
     expect(error.message).toContain(`table field ${path}`);
   });
 
-  test.each([[null], [[]], ['table'], [7], [undefined]])('%j is no table', (data) => {
+  test.each([[null], [[]], ['table'], [7], [undefined]])('%j is not a table', (data) => {
     expect(refusal(data).reason).toBe('invalid');
   });
 
@@ -86,7 +86,7 @@ describe('the first fault is named', () => {
   });
 });
 
-test('an entry with TLS settings or a proxy needs a reader of format 2, one of a cloud format 3, any other format 1', () => {
+test('an entry with TLS settings or a proxy needs a reader of format 2, a cloud’s entry format 3, any other format 1', () => {
   const plain = { type: 'OpenAI', dialects: ['openai-chat'] } as const;
   const proxy = { protocol: 'http', hostname: 'proxy.example', port: 3128 } as const;
   expect(neededFormat({ ...plain, dialects: [...plain.dialects] })).toBe(1);
@@ -96,7 +96,7 @@ test('an entry with TLS settings or a proxy needs a reader of format 2, one of a
   expect(neededFormat({ type: 'OpenAICompatible', dialects: ['bedrock-converse'] })).toBe(3);
 });
 
-test('an entry whose type signed in with plain keys alone before needs a reader of format 4 to sign in at its cloud', () => {
+test('an entry of a type that once took only plain keys needs a reader of format 4 to sign in at its cloud', () => {
   const gemini = { type: 'Gemini', dialects: ['google-generate-content' as const] };
   const account = { header: 'Authorization', prefix: 'Bearer ' };
   expect(neededFormat({ ...gemini, auth: account })).toBe(4);

@@ -133,7 +133,7 @@ describe('names', () => {
     expect(asked).toEqual([]);
   });
 
-  test('an internal name whose every address is open is reached', async () => {
+  test('an internal name is reached if every address of it is open', async () => {
     const connector = makeConnector({ allow: loopbackOpen, resolve: async () => ['127.0.0.1'] });
     const socket = await connectTo(connector, `http://vllm.ai.svc:${server.port}`);
     expect(socket.remoteAddress).toBe('127.0.0.1');

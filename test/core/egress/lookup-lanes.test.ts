@@ -113,7 +113,7 @@ describe('a suspect name', () => {
     return { asked, ask, settle, know };
   }
 
-  test('that has answered before comes before those that never have', async () => {
+  test('that has answered once comes before names that never have', async () => {
     const { asked, ask, settle, know } = makeLane();
     for (const name of deadNames) await know(name, 'fail');
     await know('provider.example', 'answer', 'fail');
@@ -126,7 +126,7 @@ describe('a suspect name', () => {
     expect(asked.slice(2), 'and the others in the order they came').toEqual([deadNames[1]]);
   });
 
-  test('that has failed once comes before those that answered once and have failed since', async () => {
+  test('that has failed once comes before names that answered once and have failed since', async () => {
     const { asked, ask, settle, know } = makeLane();
     const names = deadNames.slice(0, 8);
     for (const name of names) await know(name, 'answer', 'fail', 'fail');

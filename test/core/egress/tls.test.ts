@@ -243,7 +243,7 @@ describe('TLS settings of a Provider', () => {
     expect(error).toMatchObject({ code: 'tls_failed', cause: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' } });
   });
 
-  test('TLS 1.3 as the oldest version: a server of TLS 1.2 is refused, one of 1.3 is not', async () => {
+  test('TLS 1.3 as the oldest version: a TLS 1.2 server is refused, a TLS 1.3 server is not', async () => {
     const tls = { ca: ca.cert, minVersion: 'TLSv1.3' } as const;
     const old = await serve({ cert: good.cert, key: good.key, maxVersion: 'TLSv1.2' });
     const error = await failureOf(connectTo(makeTlsConnector({ tls }), `https://api.example:${old.port}`));

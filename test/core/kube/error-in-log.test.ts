@@ -18,7 +18,7 @@ test.each([
   ['TypeError: ERR_INVALID_ARG_TYPE', () => Buffer.concat(Object(secret))],
   ['TypeError: ERR_INVALID_URL', () => new URL(secret)],
   ['TypeError', () => Object.assign(secret, { length: 0 })],
-])('of a %s has its place, and none of its values', (name, step) => {
+])('of a %s has its position, and none of its values', (name, step) => {
   const reported = errorInLog(thrownBy(step));
   expect(reported.split('\n')[0]).toBe(name);
   expect(reported).toContain('error-in-log.test.ts');

@@ -247,7 +247,7 @@ test('an overloaded server says how long to wait, and a watch succeeds in the en
 }, 60_000);
 
 describe('a service account', () => {
-  test('whose token was replaced is accepted again at once after a refusal, and after a minute without one', async () => {
+  test('whose token was replaced is accepted again: at once after a refusal, else after a minute', async () => {
     const admin = await open();
     const namespace = await createNamespace(admin, 'rotated');
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts`;

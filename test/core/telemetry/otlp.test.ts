@@ -188,12 +188,12 @@ describe('every metric of the table', () => {
   );
 });
 
-test('no metric outside of the tables is scraped or arrives, but those of Node.js', () => {
+test('no metric outside of the tables is scraped or arrives, except Node.js’s own', () => {
   expect(arrived.filter(({ name }) => /^(process|nodejs)_/.test(name)).length).toBeGreaterThan(10);
   expect(unknownOf(gatewayMetrics, arrived, pulled)).toEqual([]);
 });
 
-test('a request is a span under that of its caller, and each attempt is one under it', () => {
+test('a request is a child span of its caller’s, and each attempt is a child span of the request’s', () => {
   const servers = spans.filter(({ kind }) => kind === 2);
   const clients = spans.filter(({ kind }) => kind === 3);
   // Two that were traced and served, one that was traced and led nowhere; the others were not traced.

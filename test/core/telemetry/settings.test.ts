@@ -21,7 +21,7 @@ describe('nothing is sent', () => {
   });
 });
 
-test('a common endpoint holds for all signals, one of a signal for it alone and unchanged', () => {
+test('a common endpoint holds for all signals; an endpoint of one signal holds for it alone, unchanged', () => {
   expect(read({ OTEL_EXPORTER_OTLP_ENDPOINT: `${endpoint}/` })).toMatchObject({
     metricsUrl: `${endpoint}/v1/metrics`,
     tracesUrl: `${endpoint}/v1/traces`,

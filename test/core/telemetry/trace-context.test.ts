@@ -43,7 +43,7 @@ describe('a traceparent', () => {
     expect(readTraceContext(headers)).toBe(ROOT_CONTEXT);
   });
 
-  test.each(['01', '03', 'ff'])('with flags %s is passed on with the one that is known', (flags) => {
+  test.each(['01', '03', 'ff'])('with flags %s is passed on with the one known flag', (flags) => {
     const read = readTraceContext(['traceparent', `00-${traceId}-${spanId}-${flags}`]);
     expect(traceHeaders(read)).toEqual(['traceparent', good]);
   });

@@ -45,7 +45,7 @@ export function requestsSuite(stage: () => Stage): void {
     await close();
   });
 
-  test('a person of one namespace sees its requests without the provider, and none of another', async () => {
+  test('a user of one namespace sees its requests without the provider, and no requests of other namespaces', async () => {
     const { url } = stage();
     const [own, other] = [await call('team-a', 'm'), await call('team-b', 'm')];
     const { page, close } = await stage().enter('editor');

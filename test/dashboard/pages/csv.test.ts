@@ -17,7 +17,7 @@ test('cells with commas, quotes and line breaks are quoted', () => {
   ).toBe('Name,Cost\r\n"a,b",0.0123\r\n"say ""hi""",\r\n"two\nlines",3\r\n');
 });
 
-test.each(['=1+1', '+1', '-2+3', '@SUM(A1)', '\t=1', '\r=1', '-1e5'])('%j is no formula', (text) => {
+test.each(['=1+1', '+1', '-2+3', '@SUM(A1)', '\t=1', '\r=1', '-1e5'])('%j is not a formula', (text) => {
   expect(csvOf([], [[text]])).toMatch(/^\r\n"?'/);
 });
 

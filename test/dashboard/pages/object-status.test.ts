@@ -93,7 +93,7 @@ describe('an object is', () => {
     statusOf({ ...object([ready]), status: { ...object([ready]).status, targets } } as KubeObject);
   const dead = { state: 'Unhealthy', message: 'every call has failed since then: HTTP 500' };
 
-  test('failing if none of its targets answers, and degraded if one does not, or not always', () => {
+  test('failing if no target answers, and degraded if one target does not, or not always', () => {
     expect(route({ name: 'main', ...dead }, { name: 'old', state: 'Drained' })).toMatchObject({
       word: 'Failing',
       tone: 'bad',

@@ -578,7 +578,7 @@ describe('problems', () => {
     expect(alert?.to).toBe('/requests?model=model-two&period=15m');
   });
 
-  test('are failing calls of a route that is held, and not of one whose row names the failing targets', () => {
+  test('include failing calls of a held route, but not of a route whose row names the failing targets', () => {
     const { provider: _, upstreamModel: __, ...calls } = failing;
     const route = (name: string, status: NonNullable<ModelRoute['status']>): ModelRoute => ({
       ...{ metadata: { namespace: 'team-a', name }, spec: { model: name, targets: [] }, status },

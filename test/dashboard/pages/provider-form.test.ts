@@ -31,7 +31,7 @@ const form: ProviderForm = {
   upstreamModel: 'llama-4',
 };
 
-test('the form offers every provider type, and first those that people run themselves', () => {
+test('the form offers every provider type, self-hosted ones first', () => {
   expect(Object.keys(PROVIDER_TYPES).sort()).toEqual([...typesThat()].sort());
   expect(Object.keys(PROVIDER_TYPES).slice(0, 2)).toEqual(['OpenAICompatible', 'Ollama']);
 });

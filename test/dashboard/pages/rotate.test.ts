@@ -96,7 +96,7 @@ describe('a key that was made in a browser', () => {
   });
 });
 
-test('the keys of a Secret are those that the operator reports', () => {
+test('the data keys of the Secret are the ones that the operator reports', () => {
   const versions = [{ id: 7, fingerprint: '0123456789abcdef', state: 'Active' }];
   const key = { metadata: { name: 'bot', namespace: 'team-a' }, spec: {}, status: { versions } };
   expect(versionsOf(key, nowMs)).toEqual([

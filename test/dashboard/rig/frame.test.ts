@@ -11,7 +11,7 @@ const hourMs = 3_600_000;
 /** So much of the hour may have passed outside the page. */
 const testMs = 180_000;
 
-test('on a laptop every view says why no change is taken, as soon as it is so and as long as it is', async () => {
+test('on a laptop every view says why no change is taken, from the first to the last moment', async () => {
   const heldBack: string[] = [];
   const page = await open('/keys', { mode: 'local', heldBack });
   await page.getByRole('table', { name: 'API keys' }).waitFor();
@@ -113,7 +113,7 @@ test.each([
   },
 );
 
-test('a session whose end comes while the server is away is asked for again', async () => {
+test('a session that ends while the server is away is checked again', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   await page.reload();

@@ -169,7 +169,7 @@ test('the open overview shows new problems within a minute', async () => {
   });
 });
 
-test('all figures are of one period, and requests are those that were sent and those that were refused', async () => {
+test('all figures are of one period, and requests include sent and refused ones', async () => {
   const page = await open('/nothing');
   const total = { requests: 40, outcomes: { answered: 30, failed: 10 }, errorRate: 0.25 };
   const row = {
@@ -284,7 +284,7 @@ test('a system that is minutes old shows minutes, and the address keeps a choice
   expect(new URL(page.url()).search).toBe('?period=24h');
 });
 
-test('an installation without a request offers one to copy, waits for it, and shows what came of it', async () => {
+test('an installation without a request offers one to copy, waits for it, and shows its result', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   const rows: object[] = [];
@@ -369,7 +369,7 @@ test('the page header is aligned with its content, also beside a scrollbar', asy
   expect(brand).toBe(heading);
 });
 
-test('series after the seven largest of a chart are shown as one', async () => {
+test('series after the seven largest of a chart are shown as one series', async () => {
   const page = await open('/');
   const legend = page.locator('.chart').first().locator('.legend li');
   const names = await legend.allInnerTexts();
@@ -380,7 +380,7 @@ test('series after the seven largest of a chart are shown as one', async () => {
   expect(new Set(Array.isArray(colours) ? colours : []).size).toBe(8);
 });
 
-test('a model that gateways take while its list is open is in it, also one of the platform’s', async () => {
+test('a model that becomes available while the list is open appears in it, also a platform model', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   const models = [modelOf('first', {})];
@@ -448,7 +448,7 @@ test('a plan names its model, key and namespace, and is not shown for another', 
   await heading.waitFor({ state: 'detached' });
 });
 
-test('a route says when a further attempt last answered, and after what; to a tenant of what is its own', async () => {
+test('a route shows its last failover and the failure; a user without rights everywhere asks for the namespace', async () => {
   const page = await open('/nothing');
   const asked: string[] = [];
   const attempts = [

@@ -53,7 +53,7 @@ test('a folded field with a problem is opened and has the focus', async () => {
   await until(async () => (await page.evaluate('document.activeElement?.value')) === 'ten');
 });
 
-test('models are picked from those of the namespace, and a missing one is pointed out', async () => {
+test('models are picked from the namespace’s, and a missing one is pointed out', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await fillName(page, 'picky');
   await unfold(page);
@@ -394,7 +394,7 @@ test('clients that cannot call the model are disabled, and say so', async () => 
   expect(await page.getByRole('region', { name: /^Snippet for/ }).innerText()).toContain('Anthropic(');
 });
 
-test('a test asks for what every model takes', async () => {
+test('a test sends only parameters that every model takes', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await fillName(page, 'tested');
   await create(page);

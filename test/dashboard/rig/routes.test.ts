@@ -16,7 +16,7 @@ async function refuse(page: Page, status: number, body: object): Promise<void> {
   });
 }
 
-test('a second target is failover, added in the page and sent as one merge patch', async () => {
+test('a second target is failover, added on the page and sent as one merge patch', async () => {
   const page = await open('/routes/team-a/llama');
   const sent = changesOf(page);
   await page.getByRole('button', { name: 'Edit', exact: true }).click();
@@ -126,7 +126,7 @@ test('a route is added with its targets and opens', async () => {
   await page.getByRole('heading', { level: 1, name: 'team-llama' }).waitFor();
 });
 
-test('suspending asks first, and says what it means for callers', async () => {
+test('suspending asks first, and states the effect on callers', async () => {
   const page = await open('/routes/team-a/llama');
   const sent = changesOf(page);
   await page.getByRole('button', { name: 'Suspend' }).click();

@@ -119,7 +119,7 @@ describe('the request that the client sends', () => {
     });
   });
 
-  test('is a stream in every dialect but that of the mock, whose plain answers alone can be checked', async () => {
+  test('is a stream in every dialect except the mock’s, where only plain answers can be checked', async () => {
     const load = makeLoad({ port: bench.upstream.port, dialect: 'anthropic-messages' });
     await expect(run(load)).rejects.toThrow('of anthropic-messages only streams with --events can be judged');
   });

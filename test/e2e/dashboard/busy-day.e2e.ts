@@ -101,7 +101,7 @@ test('which budget is nearly used up?', async () => {
   await problem.waitFor();
 });
 
-test('which key ends soon, and whose is it?', async () => {
+test('which key ends soon, and who owns it?', async () => {
   const problem = problems().filter({ hasText: 'Key team-a/ends-soon' });
   await showAll();
   await problem.getByText('Owner: Di').waitFor();

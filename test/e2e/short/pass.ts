@@ -106,7 +106,7 @@ export function describePass(given: PassCluster): void {
     expect(log.split('\n')).toContain('GET /said-by-the-test');
   });
 
-  test('a pod asks the API server with the token of its account, and gets what its role allows', async () => {
+  test('a pod asks the API server with the token of its account, with the rights of its role', async () => {
     const [from] = await podNames();
     const statuses = await inPod(
       from,
@@ -128,7 +128,7 @@ export function describePass(given: PassCluster): void {
     expect(stderr).toMatch(/violates PodSecurity "restricted:latest": privileged/);
   });
 
-  test('a NetworkPolicy closes a pod to others for as long as it is there', async () => {
+  test('a NetworkPolicy closes a pod to others as long as the policy exists', async () => {
     const [from] = await podNames();
     const opens = `console.log(await fetch('http://echo', { headers: { connection: 'close' }, signal: AbortSignal.timeout(2_000) })
       .then(() => 'open', () => 'closed'))`;

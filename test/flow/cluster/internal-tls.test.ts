@@ -146,7 +146,7 @@ async function inPointer({ plane }: Installation): Promise<InPointer> {
   return { shown: text('tls.crt'), trusted: text('ca.crt').split('BEGIN CERTIFICATE').length - 1 };
 }
 
-test('a first install, and one whose authority is renewed under load, need no plain HTTP and lose nothing', async () => {
+test('a first install, and a renewal of the authority under load, need no plain HTTP and lose nothing', async () => {
   const installation = await startInstallation({
     operators: 0,
     gateways: 2,

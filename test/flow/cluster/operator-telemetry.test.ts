@@ -69,7 +69,7 @@ test.each(rows.map((row) => [row.name, row] as const))('%s is scraped, and arriv
   expectArrived(arrived, row);
 });
 
-test('only metrics of its table arrive, and those of Node.js', () => {
+test('only metrics of its table and of Node.js arrive', () => {
   expect(unknownOf(operatorMetrics, arrived, pulled)).toEqual([]);
 });
 

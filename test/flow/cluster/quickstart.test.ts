@@ -61,7 +61,7 @@ test('every gateway answers as local mode does: list, plain, streamed, after a f
   for (const { url } of gateways) expect(await answersOf(url, clusterKey)).toEqual(wanted);
 });
 
-test('a drill by hand proves the failover of a model at once, and a failed one says what to change', async () => {
+test('a manual drill proves the failover of a model at once, and a failed drill names the remedy', async () => {
   const { plane, operators, gateways } = installation;
   const object = { kind: 'ModelRoute', namespace: 'default', name: 'drilled' };
   const drillOf = async (): Promise<NonNullable<ModelRouteStatus['drill']>> => {

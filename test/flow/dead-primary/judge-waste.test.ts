@@ -9,7 +9,7 @@ const call = (startedAtMs: number, endedAtMs: number | undefined = startedAtMs +
   endedAtMs,
 });
 
-test('waste is the calls that open the breaker, those in flight at that time, and each later one', () => {
+test('waste is the calls that open the breaker, the calls in flight at that time, and each later call', () => {
   expect(judgeWaste([call(0), call(20), call(25), call(30), call(5_000), call(11_000)], breaker)).toEqual({
     untilOpen: 4,
     inFlight: 1,

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { runDeadPrimary } from './run.ts';
 
-test('a load whose first provider is dead and then back: no request fails, few calls are wasted', {
+test('a load with a first provider that dies and returns: no request fails, few calls are wasted', {
   timeout: 300_000,
 }, async () => {
   const openForMs = 500;

@@ -61,7 +61,7 @@ test('finds more records than calls, and other tokens than the provider counted'
   ]);
 });
 
-test('finds calls without a record: each by its request, and those without a head at the end', () => {
+test('finds calls without a record: each by its request, and calls without a head at the end', () => {
   const records = [record('a', 1), { ...record('b', 1), outcome: 'interrupted' as const }];
   const headless = (user: string) => asked('', { user, requestId: undefined, isWhole: false });
   const verdict = judgeJournal({

@@ -9,7 +9,7 @@ import { scenesOf, shortExtent } from './scenes.ts';
 
 const plane = useControlPlane({ hasControllers: false });
 
-test('over every fault, each call is one record, and the tokens of the ledger are those of the providers', async () => {
+test('over every fault, each call is one record, and the ledger’s tokens equal the providers’', async () => {
   const scenes = scenesOf(shortExtent);
   const seen = await runLedgerSums(plane(), scenes);
   expect(seen.notFired.map(({ fault }) => fault)).toEqual([]);

@@ -310,7 +310,7 @@ describe('bodies', () => {
     expect(body.widen(1_001)).toBe(true);
   });
 
-  test('of any size is admitted if there is no other', () => {
+  test('of any size is admitted if no other is in flight', () => {
     const body = open();
     expect([body.widen(100 * mebibyte), body.widen(400 * mebibyte)]).toEqual([true, true]);
     expect(open().widen(1)).toBe(false);

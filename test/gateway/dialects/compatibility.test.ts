@@ -41,7 +41,7 @@ test('a lost field that may change the answer is reported, a hint is not', () =>
   expect(reported('openai-completions')).toEqual([]);
 });
 
-test('61: a limit above what the model can give is reported', () => {
+test('61: a limit above the model’s maximum is reported', () => {
   const asking = conversationOf({
     asks: [{ feature: 'max-tokens', param: 'max_tokens' }],
     maxOutputTokens: 900,
@@ -52,7 +52,7 @@ test('61: a limit above what the model can give is reported', () => {
   expect(listDropped('anthropic-messages', chat, [asking], { ...target, maxOutputTokens: 900 })).toEqual([]);
 });
 
-test('the header holds only what a header may hold, and never grows long', () => {
+test('the header holds only valid characters, and never grows long', () => {
   expect(droppedHeader([])).toBeUndefined();
   expect(droppedHeader(['seed', 'tools[0].type', 'naïve\r\nx: y'])).toBe('seed,tools[0].type,na?ve??x??y');
   const many = droppedHeader(Array.from({ length: 100 }, (_, n) => `${'x'.repeat(200)}${n}`)) ?? '';

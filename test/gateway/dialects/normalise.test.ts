@@ -178,7 +178,7 @@ describe('calls and results', () => {
     ]);
   });
 
-  test('an id that is used again is another one, on both sides, for each call after the first', () => {
+  test('a reused id is changed, on both sides, for each call after the first', () => {
     const turns = ['1', '2', '3'].flatMap((said) => [assistant(call('a')), user(result('a', said))]);
     expect(turnsOf(...turns)).toEqual([
       ...[assistant(call('a')), user(result('a', '1'))],
@@ -218,7 +218,7 @@ describe('calls and results', () => {
     [openAiChat, '"tool_call_id":"([^"]+)"'],
     [openAiResponses, '_output","call_id":"([^"]+)"'],
     [anthropicMessages, '"tool_use_id":"([^"]+)"'],
-  ])('$name gets no id twice, also of those that do not fit', (dialect, pattern) => {
+  ])('$name gets no id twice, also after ids were changed to fit', (dialect, pattern) => {
     for (const id of ['call_0', 'functions.f:0', 'x'.repeat(200)]) {
       const turns = ['1', '2', '3'].flatMap((said) => [assistant(call(id)), user(result(id, said))]);
       const body = JSON.stringify(sentTo(dialect, { turns }));

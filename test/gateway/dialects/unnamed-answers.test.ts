@@ -69,7 +69,7 @@ describe.each(pairs)('%s from %s', (client, upstream) => {
 });
 
 describe.each(['openai-responses', 'anthropic-messages'] as const)('%s without counts', (client) => {
-  test('a plain answer tells about four bytes of request a token', () => {
+  test('a plain answer is estimated at four bytes of request per token', () => {
     const { call, length } = through(client, 'openai-chat', false);
     const outcome = call.plain(() => Buffer.from(JSON.stringify(answersOf('openai-chat', {}).plain)));
     if (outcome.type !== 'answered') throw outcome.error;
@@ -77,7 +77,7 @@ describe.each(['openai-responses', 'anthropic-messages'] as const)('%s without c
     expect(asRecord(usage)?.input_tokens).toBe(Math.ceil(length / 4));
   });
 
-  test('a stream tells it at its end', () => {
+  test('a stream reports the estimate at its end', () => {
     const { call, length } = through(client, 'openai-chat', true);
     const outcome = call.stream(() => [Buffer.from(answersOf('openai-chat', {}).stream)]);
     if (outcome.type !== 'answered') throw outcome.error;

@@ -61,7 +61,7 @@ describe('the next target takes over', () => {
   });
 });
 
-describe('a failed drill says what to change', () => {
+describe('a failed drill names the remedy', () => {
   const cases: readonly (readonly [string, Drill, string])[] = [
     ['one target', { targets: [main] }, 'target main is the only target in use: add a second target'],
     [

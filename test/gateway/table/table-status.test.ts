@@ -53,7 +53,7 @@ describe('a refusal', () => {
     expect(status.state().rejected).toBeUndefined();
   });
 
-  test('that is repeated is no change', () => {
+  test('that is repeated does not change the status', () => {
     const { changes, refuse } = makeStatus();
     for (const _ of [1, 2, 3]) refuse(2);
     expect(changes()).toBe(1);

@@ -72,7 +72,7 @@ describe('the routes that a namespace reaches', () => {
     ]);
   });
 
-  test.each(['__proto__', 'constructor', 'toString', '', 'M', 'm '])('%j is no model', (model) => {
+  test.each(['__proto__', 'constructor', 'toString', '', 'M', 'm '])('%j is not a model', (model) => {
     expect(idFor([own], 'team', model)).toBeUndefined();
     expect(idFor([own], model, 'm')).toBeUndefined();
   });
@@ -215,7 +215,7 @@ test('5,000 keys and 500 routes are loaded, and each is found', async () => {
   }
 });
 
-test.each(['', 'x', '{"format":1', 'null', '[]'])('the text %j is no table', async (text) => {
+test.each(['', 'x', '{"format":1', 'null', '[]'])('the text %j is not a table', async (text) => {
   await expect(loadTable(text)).rejects.toThrow(TableRefusedError);
 });
 
@@ -265,7 +265,7 @@ describe('the connection settings of a provider', () => {
     expect(() => viewOf({ ...withConnection(), credentials: [] })).toThrow(/not in the table/);
   });
 
-  test('change their fingerprint and health with every part, and a fingerprint is no secret', () => {
+  test('change fingerprint and health with every part, and the fingerprint reveals no secret', () => {
     const table = withConnection();
     const renewed = table.credentials.map((one) => ({ ...one, fingerprint: 'fedcba9876543210' }));
     const views = [

@@ -246,7 +246,7 @@ describe('credentials of AWS', () => {
     expect(tokens.asked).toEqual(['AssumeRoleWithWebIdentity']);
   });
 
-  test('cloud 8: are exchanged for the projected token as it is now', async () => {
+  test('cloud 8: are exchanged with the present projected token', async () => {
     const [first, second] = [tokens.project(60_000), tokens.project(60_000)];
     await project(first);
     const rig = await rigOf(irsa(), own());
@@ -457,7 +457,7 @@ describe('session tags', () => {
     expect([seen.filter(({ status }) => status !== 200), assumed()]).toEqual([[], 2]);
   });
 
-  test('stay those of the caller when its session is refused as ended', async () => {
+  test('stay the caller’s after its session is refused as ended', async () => {
     const rig = await rigFor('ApiKey');
     await askAs(rig, 'team-b/app');
     tokens.end();

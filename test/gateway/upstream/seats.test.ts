@@ -68,13 +68,13 @@ describe('the address of a provider type', () => {
     expect(scene.cloud.calls.map(({ url }) => url)).toEqual([`${deployment}/invoke?api-version=2026-11-01`]);
   });
 
-  test('is another one for a stream', async () => {
+  test('differs for a stream', async () => {
     await using scene = await open(answerPlain, seats, { upstreamModel });
     await ask(scene.rig, { isStream: true });
     expect(scene.cloud.calls[0]?.url).toBe(`${deployment}/stream?api-version=2026-11-01`);
   });
 
-  test('is another one where tokens are counted', async () => {
+  test('differs for counting tokens', async () => {
     const count = (response: ServerResponse): unknown => response.end('{"input_tokens":7}');
     await using scene = await open(count, seats, { upstreamModel, dialects: ['anthropic-messages'] });
     const { baseUrl } = scene.rig;

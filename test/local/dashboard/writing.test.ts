@@ -82,7 +82,7 @@ describe('what is in the manifests', () => {
   });
 });
 
-test('catalog and plan are those of the gateway', async () => {
+test('catalog and plan are the gateway’s', async () => {
   const question = { namespace: 'default', apiKey: 'quickstart' };
   const catalog = await person.ask('POST', '/api/ledger/v1/catalog', question);
   expect([catalog.status, catalog.body.models]).toMatchObject([

@@ -97,7 +97,7 @@ test('a named namespace need not exist yet', () => {
   expect(tenantLimits).toEqual([{ namespace: 'team-x', limits: { requestsPerMinute: 1 } }]);
 });
 
-test('a prefix in a policy belongs to its namespaces, and to those of the platform', () => {
+test('a prefix in a policy belongs to the policy’s namespaces and the platform’s', () => {
   const platform = applied({ ...named('team-a'), modelPrefixes: ['acme'] });
   const refusal = (of: string, model: string) => reservedPrefix(of, [model], platform)?.message;
   expect(refusal('team-a', 'acme/small')).toBeUndefined();

@@ -30,7 +30,7 @@ test('any amount that the schema accepts is kept exactly', () => {
   );
 });
 
-test('a tier is written completely: missing rates are those of the tier before', () => {
+test('a tier is written completely: missing rates come from the tier before', () => {
   const price = compilePrice(
     {
       currency: 'USD',

@@ -275,7 +275,7 @@ describe('the Secret follows the spec', () => {
     },
   });
 
-  test('labels and annotations are added, changed and removed; those of others stay', () => {
+  test('labels and annotations are added, changed and removed; foreign ones stay', () => {
     const wanted = { secret: { labels: { app: 'ci' }, annotations: { note: 'n' } } };
     expect(plan(wanted, dressed)).toEqual(nothing);
     expect(change({ secret: { labels: { app: 'cd', team: 't' } } }, dressed)).toEqual({

@@ -465,7 +465,7 @@ test('after a cluster was put back to an older table, gateways are not locked ou
   expect(await publisher.publish(changed())).toMatchObject({ epoch: epoch + 6, generation: generation + 4 });
 });
 
-test('shards without a table are deleted; those of the last five stay, with copies of the four before the last', async () => {
+test('shards without a table are deleted; the last five tables’ shards stay, with copies of the four earlier manifests', async () => {
   const { client, namespace } = await place();
   const publisher = makePublisher(client, namespace);
   await publisher.takeOver();
@@ -650,7 +650,7 @@ describe('an earlier table', () => {
     }
   });
 
-  test('contains those before it that differ in their keys alone', async () => {
+  test('contains earlier tables that differ only in their keys', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     await publisher.takeOver();

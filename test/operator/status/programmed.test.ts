@@ -150,7 +150,7 @@ describe('the pods', () => {
     }
   });
 
-  test('with a table of another history run none of this one, whatever its number', () => {
+  test('with a table of another history do not run this one, whatever its number', () => {
     const table = { epoch: 5, generation: 90, sinceMs: 0, source: 'api' } as const;
     const heard = new Map([['uid-a', runs(90, { table })]]);
     expect(allRun(podsState([pod('a')], heard, 5), 7)).toBe(true);

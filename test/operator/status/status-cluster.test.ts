@@ -357,7 +357,7 @@ describe('events', () => {
     await events.close();
   });
 
-  test('that repeat are counted as one series, and a different one is separate', async () => {
+  test('that repeat are counted in one series, and a different event is separate', async () => {
     const namespace = await inNamespace('events-series');
     const { events } = publisher();
     const ref = refOf('ApiKey', await create(apiKey({}, { namespace })));

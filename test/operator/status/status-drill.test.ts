@@ -107,7 +107,7 @@ describe('an event', () => {
     expect(reasons(before, after)).toEqual(expected);
   });
 
-  test('says what to change', () => {
+  test('names the remedy', () => {
     expect(bad && drillNews(good, bad)[0]?.note).toBe('lower timeouts.firstEvent');
   });
 });

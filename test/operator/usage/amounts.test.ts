@@ -30,7 +30,7 @@ test('an amount is read exactly, to the millionth, and an invalid amount is unde
     expect(microdollarsOf(odd), odd).toBeUndefined();
 });
 
-test('periods of budgets begin where those of the ledger begin', () => {
+test('periods of budgets begin with the ledger’s', () => {
   fc.assert(
     fc.property(fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2100, 0) }), (ms) => {
       const starts = (['Day', 'Week', 'Month'] as const).map((period) => periodAt(period, ms).start);

@@ -112,7 +112,7 @@ test('the ledger is asked every second, at once for further pages, with backoff 
   expect(clock.pending()).toEqual([]);
 });
 
-test('an error in the operator is not reported as one of the ledger, and the next answer is requested as usual', async () => {
+test('an error in the operator is not blamed on the ledger, and the next answer is requested as usual', async () => {
   const clock = makeClock();
   const asked: number[] = [];
   const faults: unknown[] = [];

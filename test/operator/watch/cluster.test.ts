@@ -426,7 +426,7 @@ describe('Secrets', () => {
     ]);
   });
 
-  test('one whose label is added and removed repeatedly is never missing, and ends in its last state', async () => {
+  test('a Secret whose label is added and removed repeatedly is never missing, and ends in its last state', async () => {
     await createSecret('flip', { labels: shared });
     const watched = await watch();
     let wasMissing = false;
@@ -512,7 +512,7 @@ describe('changes', () => {
     expect(watched.takeChanges()).toEqual([{ type: 'resources', urgency }]);
   });
 
-  test('nothing is reported before everything was read, and then one of each', async () => {
+  test('nothing is reported before everything was read, and then one change of each type', async () => {
     await create(key);
     const watched = await watch();
     const [resources, pods, pointer, ...later] = watched.takeChanges();

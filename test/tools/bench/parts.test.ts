@@ -31,11 +31,11 @@ const around = { limitStoreUrl: 'redis://127.0.0.1:1', collectorUrl: 'http://127
 describe('the parts', () => {
   const featuresOf = (name: string) => parts.find((part) => part.name === name)?.features;
 
-  test('are reported against two gateways that have none of them', () => {
+  test('are reported against two gateways without them', () => {
     expect(baseNames.map(featuresOf)).toEqual([[], []]);
   });
 
-  test('have names of their own, and every feature is in one of them', () => {
+  test('have unique names, and every feature is in one of them', () => {
     expect(new Set(parts.map(({ name }) => name)).size).toBe(parts.length);
     expect(new Set(parts.flatMap(({ features }) => features))).toEqual(new Set(allFeatures));
   });
@@ -141,7 +141,7 @@ describe('the page of parts', () => {
     broken: [],
   };
 
-  test('tells each part against the mean of both that are off, of the same round', () => {
+  test('compares each part with the mean of both off-runs of the same round', () => {
     const rowOf = (name: string) => summaries[0]?.rows.find(({ part }) => part === name);
     expect(rowOf('limits')?.cpuRatio?.median).toBeCloseTo(1.2);
     expect(rowOf('limits')?.cpuRatio?.min).toBeCloseTo(1.1);
@@ -152,7 +152,7 @@ describe('the page of parts', () => {
     );
   });
 
-  test('leaves out a round in which one of those was not measured', () => {
+  test('leaves out a round without a measurement of both', () => {
     const lost = measurements.filter(({ part, round }) => !(part === 'off, again' && round === 3));
     const [summary] = summariseParts(loads, chosen, lost);
     const limits = summary?.rows.find(({ part }) => part === 'limits');

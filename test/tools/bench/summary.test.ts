@@ -34,7 +34,7 @@ describe('a summary', () => {
     expect(row?.cpuRatio.nginx).toBeUndefined();
   });
 
-  test('tells added latency against direct of the same round', () => {
+  test('reports the added latency against the direct run of the same round', () => {
     const row = loadRow(summary.scenarios[0], 'gateway');
     expect(row?.addedP50Ms).toBe(0.5);
     expect(row?.addedP99Ms).toBe(6);
@@ -69,7 +69,7 @@ describe('a summary', () => {
     expect(row?.cpuUsPerUnit?.min).toBe(48);
   });
 
-  test('tells what translating costs against pass-through of the same target and round', () => {
+  test('reports the cost of translation against pass-through of the same target and round', () => {
     const names = ['sse-burst-100', 'sse-burst-messages'];
     const both = scenarios.filter((scenario) => names.includes(scenario.name));
     const costs: [round: number, passThrough: number, translated: number][] = [

@@ -13,7 +13,7 @@ import { bareEnvironment } from '../../support/bare-environment.ts';
 
 const nowMs = Date.parse('2026-06-01T00:00:00Z');
 
-test('every object of the big installation is in its table, and one changed key is one object to compile', () => {
+test('every object of the big installation is in its table, and one changed key compiles one object', () => {
   const snapshot = bigSnapshot({ keys: 300, routes: 200 });
   const compile = createCompiler();
   const { table, verdicts, compiled } = compile(snapshot, nowMs);

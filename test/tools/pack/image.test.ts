@@ -58,7 +58,7 @@ describe('a build', () => {
     }
   });
 
-  test('tells the licence of every package that is inside, in words where the package has them', async () => {
+  test('names the licence of every bundled package, with its text if the package has one', async () => {
     const notices = await readFile(join(dist, 'THIRD-PARTY-NOTICES'), 'utf8');
     const bundles = await Promise.all(processes.map((name) => readFile(join(dist, `${name}.js`), 'utf8')));
     // The bundler heads each module with its path.
@@ -220,7 +220,7 @@ describe('the unpacked image', () => {
     }
   });
 
-  test('runs an operator that says what it must be reported', async () => {
+  test('runs an operator that names its missing settings', async () => {
     const operator = await startInRoot('operator', {});
     await operator.line(/could not start.*PENSTOCK_NAMESPACE: must be the name of a namespace/);
     expect(await operator.exit).toEqual({ code: 1, signal: null });

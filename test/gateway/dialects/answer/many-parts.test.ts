@@ -125,7 +125,7 @@ describe('a stream that is put together to a plain answer', () => {
     return { stream, took };
   };
 
-  test('of more tool calls than any model makes is no answer', () => {
+  test('of more tool calls than any model makes is refused', () => {
     const { stream, took } = gather('openai-chat', [toolCalls(callsOf(10_000, '{}')), done]);
     expect(took).toBeLessThan(turnMs);
     expect(stream.flaw()).toMatch(/form no complete answer/);

@@ -91,7 +91,7 @@ describe('26: an error body', () => {
     ['1e9s', undefined],
     ['17', undefined],
     [17, undefined],
-  ])('of Google that tells to come back in %j: %j ms', (retryDelay, wanted) => {
+  ])('of Google with a retry delay of %j: %j ms', (retryDelay, wanted) => {
     const details = [
       7,
       null,
@@ -108,7 +108,7 @@ describe('26: an error body', () => {
     });
   });
 
-  test.each([undefined, null, {}, 'x', []])('of details that are %j tells no time', (details) => {
+  test.each([undefined, null, {}, 'x', []])('with details %j has no retry delay', (details) => {
     expect(readErrorBody(Buffer.from(JSON.stringify({ error: { details } })))).not.toHaveProperty(
       'retryAfterMs',
     );
@@ -142,7 +142,7 @@ describe('26: an error body', () => {
     expect(readErrorBody(Buffer.from(JSON.stringify({ error: { message } }))).message).toBe(wanted);
   });
 
-  test('of an address that would be cut inside its credentials shows none of them', () => {
+  test('with an address that would be cut inside its credentials shows no credentials', () => {
     const message = `${'x'.repeat(2030)} https://user:${'p'.repeat(50)}@host.test`;
     expect(readErrorBody(Buffer.from(JSON.stringify({ error: { message } }))).message).not.toContain('user');
   });

@@ -102,7 +102,7 @@ describe('an upstream answers', () => {
       message([{ type: 'text', text: 'a' }], { stop_reason: 'error' }),
       'error-event',
     ],
-  ])('with %s, which is no answer', (_, answer, kind) => {
+  ])('with %s, which counts as failed', (_, answer, kind) => {
     expect(decode(answer)).toMatchObject({ ok: false, fault: { kind } });
   });
 });

@@ -147,7 +147,7 @@ test('any JSON as events ends in an answer or a fault, and every part that begin
   );
 });
 
-test('any JSON as a request is one, or wrong with a name', () => {
+test('any JSON is a valid request, or is refused by name', () => {
   const members = fc.record(
     {
       messages: fc.oneof(anything.value, fc.array(anything.members, { maxLength: 3 })),

@@ -301,7 +301,7 @@ describe('turns', () => {
 describe('tools', () => {
   const schema = { type: 'object', properties: { at: { type: 'string', minLength: 1 } }, $schema: 'x' };
 
-  test('a function keeps its schema as it is', () => {
+  test('a function keeps its schema unchanged', () => {
     const tools = [{ ...look, description: 'Looks', schema, isStrict: true }];
     expect(encodeRequest({ tools }).tools).toEqual([
       { name: 'look', description: 'Looks', input_schema: schema },
@@ -312,7 +312,7 @@ describe('tools', () => {
     ['absent', {}, { type: 'object', properties: {} }],
     ['null', { schema: null }, { type: 'object', properties: {} }],
     ['without a type', { schema: { properties: {} } }, { type: 'object', properties: {} }],
-  ])('a schema that is %s is made one of an object', (_, change, sent) => {
+  ])('a schema that is %s becomes the schema of an object', (_, change, sent) => {
     expect(encodeRequest({ tools: [{ ...look, ...change }] }).tools[0].input_schema).toEqual(sent);
   });
 
@@ -325,7 +325,7 @@ describe('tools', () => {
     expect(names).toEqual(['maps__look', 'look']);
   });
 
-  test('32: a tool that takes free text takes it as one string', () => {
+  test('32: a free-text tool gets one string', () => {
     const patch: Tool = {
       kind: 'custom',
       name: 'patch',
@@ -471,7 +471,7 @@ describe('thinking', () => {
     expect(encodeRequest({ reasoning, maxOutputTokens: 100 }, newest).max_tokens).toBe(100);
   });
 
-  test('a limit is not raised above what the model can give', () => {
+  test('a limit is not raised above the model’s maximum', () => {
     const sent = encodeRequest(
       { reasoning: { mode: 'adaptive', effort: 'xhigh' } },
       { maxOutputTokens: 20_000 },
@@ -589,7 +589,7 @@ describe('the form of the answer', () => {
     $defs: { pair: { type: ['object', 'null'], properties: {} } },
   };
 
-  test('52: a schema is held to, closed, and without what the grammar cannot say', () => {
+  test('52: a schema is enforced: closed, and without keywords that the grammar lacks', () => {
     const sent = encodeRequest({ output: { type: 'json-schema', name: 'person', schema, isStrict: true } });
     expect(sent.output_config).toEqual({
       format: {
@@ -616,7 +616,7 @@ describe('the form of the answer', () => {
     });
   });
 
-  test('alternatives of which one is right are alternatives', () => {
+  test('`oneOf` becomes `anyOf`', () => {
     const either = { type: 'object', properties: { a: { oneOf: [{ type: 'string' }, { type: 'null' }] } } };
     const { output_config } = encodeRequest({ output: { type: 'json-schema', schema: either } });
     expect(output_config.format.schema.properties.a).toEqual({

@@ -222,7 +222,7 @@ describe('the end', () => {
     });
   });
 
-  test('tells why it was refused', () => {
+  test('gives the reason of a refusal', () => {
     const refusal = { category: 'cyber', explanation: 'No' };
     const events = encode([...text(0, 'a'), end('content-filter', { refusal })]);
     expect(events.at(-2)?.data.delta).toMatchObject({ stop_details: { type: 'refusal', ...refusal } });

@@ -134,12 +134,12 @@ test.each<[string, Record<string, unknown>]>([
 });
 
 describe('counting tokens', () => {
-  test('needs no limit, and is no stream', () => {
+  test('needs no limit, and is never a stream', () => {
     const body = bodyOf({ model: 'm', messages: [question], stream: true });
     expect(readMessagesRequest(body, 'count')).toMatchObject({ model: 'm', isStream: false });
   });
 
-  test('has the bounds of what it takes', () => {
+  test('keeps the bounds of its members', () => {
     expect(paramOf(() => readMessagesRequest(bodyOf({ model: 'm' }), 'count'))).toBe('messages');
     expect(paramOf(() => readMessagesRequest(bodyOf({ model: 'm', messages: [], tools: 1 }), 'count'))).toBe(
       'tools',

@@ -74,7 +74,7 @@ test('a stream without a block and without an output token is not an answer', ()
 });
 
 describe('a call', () => {
-  test('without any input is one with an empty object', () => {
+  test('without input has an empty object', () => {
     const { parts } = decodeStream(start + useStart(0, 't1') + stop(0) + ending('tool_use'), {
       tools: [look],
     });

@@ -309,7 +309,7 @@ describe('cloud 23: a mark of a cached prefix', () => {
     expect(points(sent)).toBe(3);
   });
 
-  test('is one of the last four', () => {
+  test('is kept only for the last four', () => {
     const turns = [userTurn(...['a', 'b', 'c', 'd', 'e', 'f'].map((text) => marked(text)))];
     const sent = encode({ turns });
     expect(points(sent)).toBe(4);

@@ -221,7 +221,7 @@ describe('a stream that is unusable as a whole', () => {
   });
 });
 
-test('a response whose terminal event leaves its items out has those that were reported', () => {
+test('a response without items in its terminal event has the items of earlier events', () => {
   const item = { type: 'message', id: 'i', content: [{ type: 'output_text', text: 'hello' }] };
   const events = [
     { type: 'response.created', response: { object: 'response', status: 'in_progress', output: [] } },

@@ -87,7 +87,7 @@ describe('a stream', () => {
       expect(streamed(chunks, [at]).choice).toEqual(whole.choice);
   });
 
-  test('cloud 39: counts what its last chunk says, thoughts among the output', () => {
+  test('cloud 39: takes the counts of its last chunk, thoughts included in the output', () => {
     expect(streamed(chunks).facts.usage).toEqual({
       input: 7,
       cachedInput: 0,
@@ -179,7 +179,7 @@ describe('cloud 38: an answer', () => {
     [chunk([], 'STOP')],
     [chunk(undefined, 'STOP')],
     [{ candidates: [{ content: {}, finishReason: 'STOP' }] }],
-  ])('of nothing is an answer all the same: %j', (answer) => {
+  ])('without content is still an answer: %j', (answer) => {
     expect(plain(answer)).toMatchObject({ finish: 'stop', parts: [] });
     expect(streamed([answer]).facts.isComplete).toBe(true);
   });

@@ -184,7 +184,7 @@ describe('cloud 40: a turn with calls', () => {
     ]);
   });
 
-  test('keeps what a tool says as text, also where it is an object with a reference', () => {
+  test('keeps a tool’s result as text, also if it is an object with a reference', () => {
     const said = '{"$ref":"#/x"}';
     const { contents } = accepted('gemini-2.5-flash', { turns: turns(result('a', text(said)), result('b')) });
     expect(JSON.stringify(contents)).toContain(JSON.stringify({ output: said }));

@@ -60,7 +60,7 @@ test.each([
   expect(callsIn(relayed(chunks))).toEqual({ 0: '{"x":1}', 1: '{"y":2}' });
 });
 
-test('a call beside a text is seen, and the stream ends as one that calls tools', () => {
+test('a call beside a text is seen, and the stream ends with `tool_calls`', () => {
   const call = { id: 'call_a', type: 'function', function: { name: 'f', arguments: '{}' } };
   const choices = relayed([
     event({ content: 'a' }),

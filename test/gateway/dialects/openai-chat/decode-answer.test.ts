@@ -125,7 +125,7 @@ describe('a stream', () => {
     expect(short(decode(events.map(frame).join(''), 2).parts)).toEqual(wanted);
   });
 
-  test('says who answered, and what was used', () => {
+  test('names the model, and gives the usage', () => {
     const { parts, facts } = decode(frame(delta({ content: 'a' })) + frame(usageChunk) + done);
     expect(parts[0]).toEqual({
       type: 'answer-start',
@@ -159,7 +159,7 @@ describe('a stream', () => {
   test.each([
     ['the terminal marker alone', done],
     ['a role', frame(delta({ role: 'assistant' })) + done],
-  ])('that held nothing but %s is no answer', (_, text) => {
+  ])('with nothing but %s counts as failed', (_, text) => {
     expect(decode(text).facts).toMatchObject({ isComplete: false, fault: { kind: 'malformed' } });
   });
 

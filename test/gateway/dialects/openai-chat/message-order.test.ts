@@ -102,7 +102,7 @@ describe('in bytes that pass', () => {
     for (let at = 1; at < 250; at += 7) expect(edit(`[${made}, ${said} ,\n ${over}]`, [at])).toBe(wanted);
   });
 
-  test('a request in the order that is taken goes on as it is', () => {
+  test('a request in a valid order is passed on unchanged', () => {
     const messages = '[{"role":"system","content":"s"},{"role":"user","content":"a \\"tool\\" 1.0"}]';
     expect(edit(messages)).toBe(`{ "messages": ${messages} , "model":"up", "n":1}`);
   });

@@ -93,7 +93,7 @@ describe('the request to a chat upstream', () => {
     ).toMatchObject([{ temperature: 0.2, top_p: 0.9, max_tokens: 99, extra: true, seed: 1 }]);
   });
 
-  test('the limit goes by the name that the target uses', () => {
+  test('the limit has the name that the target uses', () => {
     const { max_tokens: _, ...rest } = defaults;
     expect(encode(openAiChat, { max_tokens: 5 }, { parameters: { max_completion_tokens: 9 } })).toEqual([
       { ...rest, max_completion_tokens: 5 },

@@ -141,7 +141,7 @@ describe('input', () => {
     ['tool-search at input[0]', { type: 'tool_search_call', arguments: {} }],
     ['hosted-history at input[0]', { type: 'agent_message', content: 'x' }],
     ['hosted-history at input[0]', { type: 'not_yet_invented' }],
-  ])('34: %s is asked for by an item that is no turn', (ask, item) => {
+  ])('34: %s is requested by an item that is not a turn', (ask, item) => {
     const request = { input: [item, message('user', 'p')] };
     expect(asksOf(request)).toContain(ask);
     expect(decodeRequest(request).turns).toHaveLength(1);

@@ -250,7 +250,7 @@ describe('an item', () => {
   });
 });
 
-test('65: a response that begins twice is one answer', () => {
+test('65: a response that begins twice becomes one answer', () => {
   expect(shortOf([created, textDelta(0, 'hello'), created, completed()])).toEqual(textParts);
 });
 

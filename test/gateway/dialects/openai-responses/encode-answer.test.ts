@@ -133,7 +133,7 @@ describe('a stream', () => {
     ]);
   });
 
-  test('of nothing is a whole response all the same', () => {
+  test('without content is still a whole response', () => {
     expect(typesOf([end('stop')])).toEqual([...opening, 'completed']);
     expect(typesOf([])).toEqual([...opening, 'completed']);
   });
@@ -254,7 +254,7 @@ describe('11: a stream that breaks', () => {
     ]);
   });
 
-  test('before anything was sent begins all the same', () => {
+  test('before anything was sent still begins', () => {
     for (const text of [openEncoder().errorFrame?.(error) ?? '', encodeResponsesErrorFrame(error, 'req_1')]) {
       const types = readResponseEvents(text).map(({ type }) => type);
       expect(types).toEqual(expect.arrayContaining(['response.created', 'response.failed', 'error']));

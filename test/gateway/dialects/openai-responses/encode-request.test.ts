@@ -248,7 +248,7 @@ describe('tools', () => {
     expect(sentRequest({ tools: [f], toolChoice }).tool_choice).toEqual(expected);
   });
 
-  test('a choice without tools is left out, and so is one call at a time', () => {
+  test('a choice without tools is left out, and so is `parallel_tool_calls`', () => {
     const sent = sentRequest({ toolChoice: { type: 'required' }, mayCallInParallel: false });
     expect(sent).not.toHaveProperty('tool_choice');
     expect(sent).not.toHaveProperty('parallel_tool_calls');

@@ -40,7 +40,7 @@ describe.each(Object.entries(dialects))('a %s request', (_, { relay, list }) => 
     expect(edited(relay, text)).toBe(text.replace('"m"', '"up"'));
   });
 
-  test('is given the parameters of the target where it has none of that name', () => {
+  test('gets the parameters of the target that it does not have', () => {
     const text = `{"model":"m","${list}":[],"temperature":null,"top_p":1}`;
     expect(edited(relay, text, { temperature: 0.5, top_p: 0.1, newer: { a: [1] } })).toBe(
       `{"model":"up","${list}":[],"temperature":0.5,"top_p":1,"newer":{"a":[1]}}`,

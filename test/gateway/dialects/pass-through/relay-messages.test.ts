@@ -160,7 +160,7 @@ describe('usage', () => {
     expect(usage(begun)).toMatchObject({ input: 130, output: 1 });
   });
 
-  test('lacks the output until the end of the message tells it', () => {
+  test('lacks the output until the end of the message', () => {
     const lacks = (text: string) => relay(text).facts.lacksOutput;
     expect([messageStart, begun, begun + messageDelta(null, {})].map(lacks)).toEqual([true, true, true]);
     expect(lacks(begun + messageDelta('end_turn', { output_tokens: 2 }))).toBe(false);

@@ -307,7 +307,7 @@ describe('the end', () => {
     ['the terminal marker alone', done],
     ['a role', frame(delta({ role: 'assistant' })) + done],
     ['usage', frame(usageChunk) + done],
-  ])('of a stream that held nothing but %s is no answer', (_, text) => {
+  ])('of a stream with nothing but %s counts as failed', (_, text) => {
     const { facts } = relay(text);
     expect(facts).toMatchObject({ isComplete: false, fault: { kind: 'malformed' } });
   });

@@ -62,7 +62,7 @@ describe('forwarded events', () => {
     expect(relay(noise + responseBeginning + noise + completed).sent).toBe(responseBeginning + completed);
   });
 
-  test('no events of other dialects, and none whose name could be read as something else', () => {
+  test('no events of other dialects, and no ambiguous names', () => {
     const foreign = ['ping', 'message_start', 'responses', 'response.', 'response.a<b>', 'response.a b'];
     const events = foreign.map((name) => `event: ${name}\ndata: {"type":"${name}"}\n\n`).join('');
     expect(relay(events + responseBeginning + events + completed).sent).toBe(responseBeginning + completed);

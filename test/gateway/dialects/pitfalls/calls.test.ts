@@ -257,7 +257,7 @@ describe('the history of calls', () => {
       expect(JSON.stringify(result)).toContain(JSON.stringify(mark.cache_control));
   });
 
-  test('59: those of a messages client go through as they are', () => {
+  test('59: ids of a messages client pass unchanged', () => {
     const text = JSON.stringify(callHistory(M)).replaceAll(
       '"type":"tool_result"',
       `"type":"tool_result","cache_control":${JSON.stringify(mark.cache_control)}`,

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-test('every pitfall from 1 to 65 is named by a test, but for one of an upstream that is not built', () => {
+test('every pitfall from 1 to 65 is named by a test, except one of an upstream that does not exist', () => {
   const folder = join(import.meta.dirname, '../../..');
   const named = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.ts'))

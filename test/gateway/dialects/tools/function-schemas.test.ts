@@ -70,7 +70,7 @@ describe.each(pairs)('from %s to %s', (client, upstream) => {
     ['a schema as the only value', { a: { const: { type: 'object', encrypted: true } } }],
     ['schemas as examples', { a: { type: 'object', properties: {}, examples: [{ type: 'object' }] } }],
     ['a free object', { a: { type: 'object' } }],
-  ])('%s stays as it is', (_, properties) => {
+  ])('%s stays unchanged', (_, properties) => {
     const schema = { type: 'object', properties };
     expect(sent(client, upstream, schema)).toEqual(schema);
   });

@@ -65,14 +65,17 @@ describe('the namespace `functions` means no namespace', () => {
   test.each([
     ['chat', chat, true],
     ['responses', responses, false],
-  ])('a tool offered in it and called without it is one, to %s upstreams', (_, rules, isWrapped) => {
-    const names = nameTools(conversationOf({ tools: [exec], turns: called() }), rules);
-    expect(names.wireName({ name: 'exec' })).toBe('exec');
-    expect(names.wireName(exec)).toBe('exec');
-    expect(names.toolOf('exec')).toEqual({ ...exec, isWrapped });
-  });
+  ])(
+    'a tool offered in it and called without it is the same tool, to %s upstreams',
+    (_, rules, isWrapped) => {
+      const names = nameTools(conversationOf({ tools: [exec], turns: called() }), rules);
+      expect(names.wireName({ name: 'exec' })).toBe('exec');
+      expect(names.wireName(exec)).toBe('exec');
+      expect(names.toolOf('exec')).toEqual({ ...exec, isWrapped });
+    },
+  );
 
-  test('a tool offered without it and called in it is one, to all upstreams', () => {
+  test('a tool offered without it and called in it is the same tool, to all upstreams', () => {
     const offered = tool('exec');
     for (const rules of [chat, responses]) {
       const names = nameTools(conversationOf({ tools: [offered], turns: called('functions') }), rules);

@@ -166,7 +166,7 @@ describe('cloud 12: authority and scope', () => {
     expect([authorityOf(host, undefined), scopeOf(host, path)]).toEqual([expected, scope]);
   });
 
-  test('are those of the platform and the Provider where they say them', async () => {
+  test('come from the platform and the Provider if they set them', async () => {
     expect(authorityOf('models.internal', 'https://login.microsoftonline.us')).toBe(
       'https://login.microsoftonline.us/',
     );
