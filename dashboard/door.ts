@@ -113,7 +113,7 @@ export async function expectPresentSession(door: Door, request: FastifyRequest):
   const session = await readSession(door, request);
   if (session === undefined) throw notSignedIn();
   const csrf = headerOf(request, 'x-penstock-csrf');
-  // A page that reads need not say whose it is, as streams cannot; one that does is shown nothing of another person's.
+  // A read need not send the CSRF token, because streams cannot. A read with one shows nothing to a page of another session.
   const isChecked = !isReading(request) || csrf !== undefined;
   // guard: csrf-token
   if (isChecked && !isSameText(csrf, session.csrf))

@@ -43,7 +43,7 @@ export function openLedger(url: string, clock: Clock, caFile?: string): OpenLedg
   };
 }
 
-/** @throws {CallFault} where it is not there. */
+/** @throws {CallFault} without the file. */
 async function readCa(file: string | undefined): Promise<string> {
   try {
     return await readFile(file ?? '', 'utf8');

@@ -76,7 +76,7 @@ export interface Admittance {
   readonly caller: Caller;
 }
 
-/** As `admit`, for routes that a caller without a key may use too; a bad key is refused all the same. */
+/** As `admit`, for routes that a caller without a key may use too; but a bad key is refused. */
 export function admitAnyone(
   door: Doorkeeping,
   head: RequestHead,
@@ -322,7 +322,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   }
 
   private endStream(): void {
-    // What passed through has its own end; the encoder of another attempt has nothing to add to it.
+    // A passed-through stream has its own end; the encoder of another attempt must not add another one.
     const isOwn = this.asked().some((candidate) => passesThrough(this.exchange, candidate));
     this.streamed?.end(isOwn);
     this.end();

@@ -28,7 +28,7 @@ interface JournalCall {
   readonly beforePage: () => Promise<void>;
 }
 
-/** `unknown-cursor`: the journal is another one than the cursor is of. */
+/** `unknown-cursor`: the cursor is of another journal. */
 type JournalAnswer = { readonly bytes: Buffer; readonly cursor: string } | 'unknown-cursor';
 
 /** Errors are fit to be shown: no address, no token, nothing of a body. */

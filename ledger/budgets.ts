@@ -49,7 +49,7 @@ export interface BudgetWatchOptions {
   random(): number;
   /** Namespaces whose ApiKeys are followed; empty: the whole cluster. */
   readonly tenantNamespaces: readonly string[];
-  /** Each namespace once, the same list as before where none is another; undefined while the table was not read. */
+  /** Each namespace once, the identical list while nothing has changed; undefined before the first table. */
   tenantBudgets(): readonly TenantBudgets[] | undefined;
   onTrouble(trouble: Trouble): void;
 }

@@ -24,7 +24,7 @@ export interface KeepOptions {
 
 const dayMs = 86_400_000;
 const everyMs = 3_600_000;
-/** A journal that was not heard of for so long is not there any more. */
+/** A journal that was silent for this long no longer exists. */
 const silentMs = 30 * dayMs;
 
 export function keepYoung(options: KeepOptions): { close(): Promise<void> } {

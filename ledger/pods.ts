@@ -42,7 +42,7 @@ export interface PodWatch {
   token(): string | undefined;
   /** Authorities that are trusted; undefined: no gateway has a certificate. */
   trusted(): string | undefined;
-  /** Of the table in use, the same list as before where none is another; undefined while it was not read. */
+  /** Of the table in use, the identical list while nothing has changed; undefined before the first table. */
   tenantBudgets(): readonly TenantBudgets[] | undefined;
   /** Pods that take requests, by their readiness. */
   readyPods(): readonly JournalPod[];

@@ -34,7 +34,7 @@ export interface PullReport {
   taken(pod: JournalPod, taken: Taken & { readonly skipped: number }): void;
   /** Lines of a page were put aside; `reason` is that of the first. */
   quarantined(pod: JournalPod, lines: number, reason: string): void;
-  /** Its journal is another one than the cursor was of: it is read from its oldest record on. */
+  /** The cursor was of another journal: the pod's journal is read from its oldest record on. */
   restarted(pod: JournalPod): void;
   /** The pod's journal cannot be read; called once for each reason. */
   failed(pod: JournalPod, reason: string): void;
@@ -43,7 +43,7 @@ export interface PullReport {
 
 export interface PodLag {
   readonly pod: JournalPod;
-  /** Since when there may be records that are not stored, milliseconds; 0 where there are none. */
+  /** Milliseconds since when records may be unstored; 0 if all are stored. */
   readonly lagMs: number;
   readonly failure: string | undefined;
 }

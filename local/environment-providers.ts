@@ -88,7 +88,7 @@ function vendorsOf({ openAi, anthropic, gemini }: LocalSettings): readonly Vendo
       type: 'Anthropic',
       apiKey: anthropic.apiKey,
       apiKeyVariable: 'ANTHROPIC_API_KEY',
-      // Its SDKs take the address without /v1; people write it with it all the same.
+      // Its SDKs take the address without /v1, but people often write it with /v1.
       baseUrl: `${withoutSlash(anthropic.baseUrl ?? ownAddressOf('Anthropic')).replace(/\/v1$/, '')}/v1`,
       baseUrlVariable: 'ANTHROPIC_BASE_URL',
       // A page has 20 entries where nothing is said, and 1,000 at most.

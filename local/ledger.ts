@@ -11,7 +11,7 @@ import type { LedgerStore, Page } from '../ledger/store/store.ts';
 interface LocalLedger {
   readonly store: LedgerStore;
   readonly askSpend: AskSpend;
-  /** All that the journal holds by then is taken in. */
+  /** Reads the rest of the journal first. */
   close(): Promise<void>;
 }
 

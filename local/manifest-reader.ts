@@ -11,7 +11,7 @@ export interface FileChange {
 }
 
 export interface ManifestReader {
-  /** @throws {Error} one sentence, where there is no such folder. */
+  /** @throws {Error} one sentence, if the folder does not exist. */
   now(): Promise<Manifests>;
   /** Nothing is written, and what would be new is no object that was seen. @throws as `now` */
   after(change: FileChange): Promise<Manifests>;

@@ -31,7 +31,7 @@ export interface FolderReading {
 }
 
 interface FolderReader {
-  /** What did not change since the last reading is the same value. @throws {Error} one sentence, where there is no such folder. */
+  /** Unchanged parts are identical values to the last reading's. @throws {Error} one sentence, if the folder does not exist. */
   read(): Promise<FolderReading>;
 }
 
@@ -147,7 +147,7 @@ async function manifestNames(folder: string): Promise<string[]> {
 const tooLarge = `is larger than ${FILE_BYTES_MAX} bytes (1 MiB) and was not read; split it into several files`;
 
 function fileOf(name: string, bytes: Buffer, modifiedMs: number): FileRead {
-  // As kubectl refuses it too. Read all the same, it would be written back with other characters by a change beside them.
+  // kubectl refuses it too. If it were read, a change beside these bytes would write them back as other characters.
   if (!isUtf8(bytes)) return { name, reason: 'is not UTF-8 and was not read; save it as UTF-8' };
   return { name, content: bytes.toString(), modifiedMs };
 }

@@ -58,7 +58,7 @@ export function watchFolder(folder: string, onChange: () => void): FolderWatch {
   };
 }
 
-/** Undefined where there is no such folder. */
+/** Undefined if the folder does not exist. */
 function identityOf(folder: string): bigint | undefined {
   const found = statSync(folder, { bigint: true, throwIfNoEntry: false });
   return found?.isDirectory() ? found.ino : undefined;

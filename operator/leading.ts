@@ -36,7 +36,7 @@ export interface Leading {
   /** Certificates for TLS inside the cluster cannot be kept. */
   certificatesFail(): boolean;
   drills(): readonly DrillReading[];
-  /** Undefined where there is no ledger. */
+  /** Undefined without a ledger. */
   spend(): SpendReading | undefined;
   /** For each ready gateway pod: how many generations it is behind; undefined where it did not say. */
   podLags(): (number | undefined)[];

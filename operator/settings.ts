@@ -188,7 +188,7 @@ export interface OperatorSettings {
   readonly baseUrl: string;
   /** Undefined: there is no ledger. */
   readonly ledgerAddress?: string | undefined;
-  /** Undefined: it is asked in plain HTTP. */
+  /** Undefined: the ledger is asked in plain HTTP. */
   readonly ledgerTlsAddress?: string | undefined;
   /** Gateways and ledger speak TLS with this operator and with each other. */
   readonly hasInternalTls: boolean;

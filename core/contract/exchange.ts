@@ -27,7 +27,7 @@ const drillOrderSchema = z.object({
   id: z.string().min(1).max(400),
   /** `namespace/name` of the ModelRoute. */
   route: z.string().min(1).max(320),
-  /** One of `DrillFault`; a pod to which it is another word says that it knows none such. */
+  /** A `DrillFault`; an older pod answers that it does not know a new one. */
   fault: z.string().min(1).max(64),
   /** From the fault to the first content of the next target. */
   takeoverWithinMs: z.int().min(0),

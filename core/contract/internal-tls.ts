@@ -6,7 +6,7 @@ export const GATEWAY_SERVER_NAME = 'gateway.penstock.internal';
 /** Name of the container port at which a gateway answers operator and ledger over TLS. */
 export const INTERNAL_TLS_PORT = 'internal-tls';
 
-/** As its Service is called from everywhere in the cluster; the first is the one that addresses have. */
+/** Host names of its Service, which the whole cluster calls; the first is the name in addresses. */
 export function ledgerServerNames(instance: string, namespace: string): readonly [string, ...string[]] {
   const name = `${instance}-ledger`;
   const inNamespace = `${name}.${namespace}`;

@@ -63,7 +63,7 @@ export const ledgerRecordSchema = z.object({
     'broken-off',
     /** The client went away. */
     'cancelled',
-    /** The gateway ended in its middle: the record holds what was seen by then; the rest is unknown. */
+    /** The gateway ended in the middle: the record holds the part seen until then; the rest is unknown. */
     'interrupted',
   ]),
   /** HTTP status of the upstream, where it gave one. */

@@ -39,7 +39,7 @@ export function failingModels(
   return new Set([...open, ...failing].flatMap(({ upstreamModel }) => upstreamModel ?? []));
 }
 
-/** Why the upstream takes none of its keys until a person sees to them; undefined if it takes one, or may after a rate limit. */
+/** Why the upstream refuses all of its keys until a person acts; undefined if it takes one, or may after a rate limit. */
 export function wordOfKeys(
   entries: readonly UpstreamHealth[],
   usedKeys: readonly string[],

@@ -10,7 +10,7 @@ interface ResolverOptions {
   readonly resolve: Resolve;
   /** A clock that never goes back, in milliseconds. */
   readonly nowMs: () => number;
-  /** With an earlier answer at hand, how long the resolver may think before that one is used. */
+  /** How long the resolver may take before an earlier answer is used instead. */
   readonly patienceMs: number;
   /** Default: a private memory. */
   readonly lastAnswers?: LastAnswers;
@@ -26,7 +26,7 @@ export interface LastAnswers {
 
 /** From the first question that got no answer. */
 const outageMs = 60_000;
-/** A provider may be served over the same connections for long, but not for ever: its address may be another's by then. */
+/** A name may keep its answers for long, but not for ever: its address may have another owner later. */
 const ageMaxMs = 3_600_000;
 // Beyond this the oldest answer is forgotten: that name merely loses its fallback.
 const lastAnswersMax = 4_096;

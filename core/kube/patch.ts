@@ -41,8 +41,8 @@ export async function apply(
 }
 
 /**
- * The same for a status. Kinds of an earlier version refuse an apply that names a field which they do not know; the rest of the
- * status is written all the same.
+ * The same for a status. CustomResourceDefinitions of an earlier version refuse an apply that names an unknown field; then the rest of the
+ * status is written without it.
  */
 export async function applyStatus(
   client: KubeClient,

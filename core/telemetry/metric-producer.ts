@@ -17,7 +17,7 @@ import { exposed, type Metric, type MetricTable } from './metric.ts';
 /** Of all that is sent. */
 export const scope = { name: 'penstock' };
 
-/** All that the registry holds, whenever it is asked for; counted from now on. */
+/** All metrics of the registry, read at each export; cumulative from now on. */
 export function metricProducer(registry: Registry, table: MetricTable, clock: Clock): MetricProducer {
   const startTime = millisToHrTime(clock.wallMs());
   return {

@@ -7,7 +7,7 @@ import type { Registry } from 'prom-client';
 
 interface ProcessParts {
   readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
-  /** What only a restart mends, in words. Left out, or undefined: that there is an answer says enough, the event loop runs. */
+  /** A fault that only a restart can fix, in words. Left out, or undefined: an answer alone proves that the event loop runs. */
   stuck?(): string | undefined;
   /** The missing precondition of service, in words; undefined: ready. */
   missing(): string | undefined | Promise<string | undefined>;

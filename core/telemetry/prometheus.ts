@@ -19,7 +19,7 @@ export function addHistogram(registry: Registry, metric: Metric): Histogram {
 /** Sets one series; label values in the order of the metric's labels. */
 type Report = (value: number, ...labels: readonly string[]) => void;
 
-/** A gauge that is read when it is asked for: what `read` does not tell then is gone. */
+/** A gauge that is read at each scrape: series that `read` does not report are gone. */
 export function addGauge(registry: Registry, metric: Metric, read: (report: Report) => void): void {
   const head = headOf(registry, metric);
   const labelsOf = (values: readonly string[]) =>

@@ -32,7 +32,7 @@ export async function addPages(app: FastifyInstance, folder: string): Promise<vo
   });
 }
 
-/** A file that is not there; the name of a key may have a dot too. */
+/** The address of a missing file; a key's name may contain a dot too. */
 function isOfFile(path: string): boolean {
   return path.startsWith('/assets/') || /^\/[^/.]*\.[^/]*$/.test(path);
 }

@@ -12,7 +12,7 @@ const endedMax = 50_000;
 
 export function openEndedSessions(wallMs: () => number, max = endedMax): EndedSessions {
   const ended = new Map<string, { readonly issuedAtMs: number; readonly expiresAtMs: number }>();
-  /** Sessions that began by then are over. */
+  /** Sessions that began before this time are over. */
   let overUntilMs = Number.NEGATIVE_INFINITY;
 
   function makeRoom(): void {

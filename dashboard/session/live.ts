@@ -3,7 +3,7 @@
 import type { Session } from './session.ts';
 
 export interface LiveStreams {
-  /** Gives what takes it off again; undefined where there are too many. */
+  /** Gives a function that removes it; undefined if there are too many. */
   add(session: Pick<Session, 'id'>, end: () => void): (() => void) | undefined;
   /** The session is over. */
   end(session: Pick<Session, 'id'>): void;

@@ -13,7 +13,7 @@ import {
 } from './session.ts';
 
 type Renewal =
-  /** To be used; another one than was asked about where it has other tokens. */
+  /** The session to use; a new one if its tokens were renewed. */
   | { readonly is: 'good'; readonly session: Session }
   /** The issuer has ended it, and its token is over. */
   | { readonly is: 'refused' }
@@ -37,7 +37,7 @@ interface Asked {
   keptUntilMs: number;
 }
 
-/** So long before its end: clocks differ, and what it is asked for takes time. */
+/** Renewed so long before its end: clocks differ, and a request with it takes time. */
 const aheadMs = 30_000;
 /** Pages that have not taken the next cookie yet come with the one before. */
 const keptMs = 120_000;

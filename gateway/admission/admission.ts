@@ -171,7 +171,7 @@ export class Admission {
   private lookLater(): void {
     this.options.clock.setTimer(lookEveryMs, () => {
       this.look();
-      // A process that has nothing to do is not woken to hear that.
+      // An idle process needs no timer.
       if (this.hasWorked || this.inFlight > 0 || this.verdict.reason !== 'in_flight') {
         this.hasWorked = false;
         this.lookLater();

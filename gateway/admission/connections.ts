@@ -16,7 +16,7 @@ export const connectionRefusals = ['total', 'address', 'heap'] as const;
 export type ConnectionRefusal = (typeof connectionRefusals)[number];
 
 export interface ConnectionGuard {
-  /** False: new ones are closed at once; those that there are stay. */
+  /** False: new connections are closed at once; open ones stay. */
   accept(accepts: boolean): void;
 }
 

@@ -104,7 +104,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
   readonly timers: TimerQueue;
   readonly totalAt: number;
   private readonly job: CallJob<Answer>;
-  /** Of the attempt in flight, or of the one that may be admitted next. */
+  /** Of the attempt in flight, or of the next one to admit. */
   private candidate = -1;
   private isRepetition = false;
   private isFresh = false;
@@ -206,7 +206,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
     return false;
   }
 
-  /** @returns False: it is not admitted, and the next step is another one. */
+  /** @returns False: the candidate was not admitted, and another step follows. */
   private try(candidate: number): boolean {
     const { excuse, job } = this;
     const { failed } = job;
@@ -309,7 +309,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
     }
   }
 
-  /** The transport that has failed is still at it: it is asked for the next request when it is done. */
+  /** The failed transport still runs its handlers, so the next request waits until they are done. */
   private stepLater(): void {
     queueMicrotask(() => this.start());
   }

@@ -306,7 +306,7 @@ const unknownModel = judgement('ModelNotFound', 'target', 'model_not_found', {
   mayHaveActed: false,
 });
 
-/** Of a 404 or 410: it is the model, or what some providers serve it by, that is not there. */
+/** Whether a 404 or 410 means the model, or the deployment that serves it, and not the path. */
 export function isAboutModel(error: UpstreamError): boolean {
   const { code, type, message } = error;
   return (
@@ -340,7 +340,7 @@ function judgeCallersMistake(words: string, meaning: Meaning | undefined): Judge
   return judgement(null, 'target', 'invalid_parameter');
 }
 
-/** In no standard, and sent all the same: by Anthropic, nginx, and Cloudflare. */
+/** In no standard, but sent by Anthropic, nginx, and Cloudflare. */
 const furtherStatuses: ReadonlySet<number> = new Set([499, 520, 521, 522, 523, 524, 525, 526, 529]);
 
 /** An upstream may send any number; those that mean nothing go by their hundred. */

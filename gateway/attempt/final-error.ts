@@ -80,7 +80,7 @@ const overloadWaitMs = 2_000;
 /** Clients read a wait of nothing as none at all. */
 const shortWaitMs = 1_000;
 
-/** Where one of them is in service, and has refused this request all the same. */
+/** For candidates in service that have refused this request. */
 function shortestWaitMs(failures: readonly AttemptFailure[]): number {
   return Math.min(...failures.map((failure) => retryAfterMsOf(failure) ?? 60_000)) || shortWaitMs;
 }
@@ -113,7 +113,7 @@ function noneTried({ model, usableInMs, commonCooldown, ...facts }: FinalErrorFa
   }
 }
 
-/** Only where every target was asked is it the model that is not there; else an upstream is misconfigured. */
+/** The model is unknown only if every target was asked; else an upstream is misconfigured. */
 function modelUnknown(
   failure: AttemptFailure,
   { model, targets, targetsAsked }: FinalErrorFacts,

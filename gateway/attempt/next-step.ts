@@ -37,7 +37,7 @@ export interface Situation {
   readonly isClosed: (candidate: number) => boolean;
   /** Positions at whose target fewer requests than allowed were repeated lately. */
   readonly hasRetryBudget: (candidate: number) => boolean;
-  /** If none is usable: the one that is tried all the same, now and then. */
+  /** If none is usable: the candidate that is tried nevertheless, now and then. */
   readonly lastResort: () => number | undefined;
   readonly failed: readonly FailedAttempt[];
   readonly failover: RouteEntry['failover'];
@@ -57,7 +57,7 @@ export interface Situation {
 
 /** Waiting for a cooldown up to this is better than another model, or an error. SDKs handle longer waits by their own backoff. */
 const shortRestMs = 2_500;
-/** Longest wait in all for a key whose trial call another request has begun by then. */
+/** Longest wait in all for a key whose trial call belongs to another request. */
 const trialPatienceMs = 5_000;
 /** A key that is the only one is waited for so long before the first attempt; and as long again while another call tries it. */
 const coolingPatienceMs = 2_000;

@@ -18,7 +18,7 @@ import { readModels } from './read-models.ts';
 /** Models of a large vendor take some hundred kilobytes. */
 const bodyBytesMax = 4 * 1024 * 1024;
 
-/** Where and how it is asked. */
+/** The address and the form of the question. */
 interface Call {
   readonly baseUrl: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -68,7 +68,7 @@ export async function checkConnection(
   return judge(answer, call.hasKey, elapsed());
 }
 
-/** @returns a sentence where there is nothing to ask. */
+/** @returns the call, or a sentence on why there is none. */
 function callOf(question: CheckQuestion, saved: ProviderView | undefined): Call | string {
   const { type, baseURL, apis, options = {}, key } = question;
   const address = baseURL === undefined ? undefined : plainAddress(baseURL);

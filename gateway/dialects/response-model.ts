@@ -1,5 +1,5 @@
-// If a route says so, how does an answer name the model of the request, and not the one that its upstream
-// served? Every other byte of what passes through stays as it came.
+// If a route says so, how does an answer name the requested model instead of the model that its upstream served? Every other byte of a
+// passed-through answer stays.
 
 import type { Path } from '../json/read-parts.ts';
 import { asRecord } from '../json/record.ts';

@@ -16,7 +16,7 @@ export interface DrillFacts {
   readonly others: ReadonlySet<string>;
   /** Names of those that the request could not go to. */
   readonly leftOut: readonly string[];
-  /** How long the target at fault is waited for while there is another. */
+  /** How long a request waits for the target at fault while another target is left. */
   readonly firstEventMs: number | undefined;
   /** In their order. */
   readonly attempts: readonly Pick<LedgerRecord, 'target' | 'outcome'>[];

@@ -1,6 +1,5 @@
-// What does this pod report to the operator? The table that it runs, the one that it refused, the health of its upstreams,
-// what came of credentials that are exchanged, and the outcomes of its drills.
-// And when is there news to report?
+// What does this pod report to the operator? The table in use, the last refused table, the health of its upstreams, the
+// results of credential exchanges, and the outcomes of its drills. And when is there news to report?
 
 import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
@@ -82,8 +81,8 @@ export class PodState {
   }
 
   /**
-   * Begins the drills that are ordered. Answers as soon as there is another state than the one that was seen, or when the
-   * wait is over or given up.
+   * Begins the ordered drills. Answers as soon as the state differs from the last seen one, or when the wait is
+   * over or given up.
    */
   poll({ seen, waitMs, drills = [] }: ExchangeRequest, givenUp: AbortSignal): Promise<ExchangeResponse> {
     const { clock, table } = this.parts;

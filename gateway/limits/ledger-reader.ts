@@ -34,13 +34,13 @@ export interface LedgerReaderParts {
 
 const everyMs = 1_000;
 
-/** How often everything is read again, at the latest: by then a ledger that was restored to an older state is noticed. */
+/** Everything is read again at this interval: at the latest then, a ledger that was restored to an older state is noticed. */
 const anewEveryMs = 600_000;
 
 /** How long the first request of a budget waits for the first answer. */
 const firstAnswerMs = 2_000;
 
-/** How long this pod stays unready without the ledger's sums: a ledger that restarts together with its gateways answers by then. */
+/** How long this pod stays unready without the ledger's sums: a ledger that restarts together with its gateways needs less. */
 const readyWithoutMs = 15_000;
 
 export class LedgerReader {

@@ -86,7 +86,7 @@ class Held implements Ended {
   readonly budgets: readonly AskedBudget[];
   readonly wanted: Wanted;
   readonly lastsMs: number;
-  /** Gateways that shared the limits by then; of those in a store, 1. */
+  /** Number of gateways that share the limits; for limits in a store, 1. */
   pods = 1;
   /** Names it in the store; empty: it is held in this process. */
   id = '';

@@ -150,7 +150,7 @@ export class RequestMetrics {
     this.counters.staleReuse.add(1, provider);
   }
 
-  /** `model` is the route's own id, `provider` the one that is left, `failure` the code of why. */
+  /** `model` is the route's own id, `provider` the failed one, `failure` the code of why. */
   onFailover(model: string, provider: string, failure: string): void {
     this.counters.failovers.add(1, model, provider, failure);
   }

@@ -13,7 +13,7 @@ interface Uncounted {
   readonly requestBytes: number;
   /** The answer's text, or its beginning; undefined if none was kept. */
   readonly answer: string | undefined;
-  /** Characters of all of it, where only its beginning is at hand. */
+  /** Characters of the whole answer, if only its beginning is kept. */
   readonly answerLength?: number | undefined;
 }
 

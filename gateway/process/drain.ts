@@ -124,7 +124,7 @@ async function handOverRecords({ options, tokens, refusals }: DrainParts): Promi
   await tokens.settled();
   tokens.end();
   refusals?.close(); // guard: drain-refusals
-  // The ledger that reports spending is the one that reads the journal.
+  // The ledger that reports spending also reads the journal.
   const hasReader = options.askSpend ? true : undefined;
   await options.exchange?.journal.handOver?.(handOverMs, hasReader);
   await options.journal.close(); // guard: drain-journal

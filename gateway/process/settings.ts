@@ -161,7 +161,7 @@ export interface GatewaySettings {
   readonly limits: LimitSettings;
   /** Undefined: no ledger. */
   readonly ledgerAddress: string | undefined;
-  /** Undefined: it is asked in plain HTTP. */
+  /** Undefined: the ledger is asked in plain HTTP. */
   readonly ledgerTlsAddress: string | undefined;
   /** Undefined: nothing is sent. */
   readonly telemetry: TelemetrySettings | undefined;

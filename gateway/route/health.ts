@@ -109,7 +109,7 @@ export class Health {
   private readonly cooldowns = new KeyCooldowns();
   /** By health id of the target and of the key. Looked up when an attempt begins, and not again. */
   private readonly cells = new Map<string, Cell>();
-  /** When all were out of service and one was tried all the same, by health id of the target. */
+  /** Last tries of a target while all were out of service, by the target's health id. */
   private readonly lastResorts = new Map<string, number>();
   /** Targets whose provider said that it does not know the model; until it answers, or so long. */
   private readonly misconfigured = new Map<string, number>();
@@ -134,7 +134,7 @@ export class Health {
     return this.circuitsOf(candidate).every((circuit) => mayTry(circuit, nowMs));
   }
 
-  /** Whether the next attempt is the one that shows if it works again: not for what gives no verdict. */
+  /** Whether the next attempt is a trial; not for failures that give no verdict. */
   awaitsTrial(candidate: Candidate, nowMs: number): boolean {
     if (!this.cooldowns.isEmpty && cooldownIds(candidate).some((id) => this.cooldowns.isDue(id, nowMs)))
       return true;

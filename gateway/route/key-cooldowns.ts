@@ -87,7 +87,7 @@ export class KeyCooldowns {
     else if (cooldown && isForgotten(cooldown, nowMs)) this.cooldowns.delete(id);
   }
 
-  /** An attempt is over, whatever came of it: without a verdict on the key, the next one is another trial. */
+  /** An attempt is over. Without a verdict on the key, the next attempt is another trial. */
   onEnd(id: string, startedAtMs: number): void {
     const cooldown = this.cooldowns.get(id);
     if (cooldown?.trialSinceMs === startedAtMs)

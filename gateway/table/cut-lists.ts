@@ -57,7 +57,7 @@ function cutList(
   return from === start ? text : `${text.slice(0, start)}"${mark}",${text.slice(from)}`;
 }
 
-/** A list of that name elsewhere in the table is not the one that is meant. */
+/** A list of that name elsewhere in the table does not count. */
 function takeMark(data: unknown, name: LongList, mark: string): void {
   const list: unknown =
     typeof data === 'object' && data !== null && name in data ? Reflect.get(data, name) : undefined;

@@ -10,7 +10,7 @@ export const loadFailures = [
   'invalid',
   /** It is not newer than the one in use. */
   'older',
-  /** A piece of it is not there. */
+  /** A shard is missing. */
   'incomplete',
   /** A piece of it is not what its name promises. */
   'corrupt',

@@ -1,6 +1,6 @@
-// When is a credential exchanged again? Before its end, by the one that keeps it; by the request that finds it ended; and where it was
-// refused. One exchange at a time, shared by all that wait for it. What there is serves until another has come: one route of a Provider may
-// be refused for what no exchange changes, while others are answered.
+// When is a credential exchanged again? Before its end, by its keeper; by a request that finds it ended; and after a refusal. One exchange
+// at a time, shared by all waiting requests. The old credential serves until a new one has come: one route of a Provider may be refused for
+// a reason that no exchange changes, while others are answered.
 
 import type { Secret } from '../table/secret.ts';
 import type {
@@ -95,7 +95,7 @@ export class RenewedCredential implements Credential {
     if (refusal === undefined) return undefined;
     const { current, inFlight } = this;
     const now = this.nowMs();
-    // It ended before the request arrived, which is no flaw of it; or another is at hand.
+    // It ended before the request arrived, which is not a fault of it; or a newer one has come already.
     const isEndOrTime = refusal === 'time' || current !== lease || now >= lease.endsAtMs;
     if (isEndOrTime) return current && now < current.endsAtMs ? current : this.renew();
     return inFlight ?? this.renewRefused(now);

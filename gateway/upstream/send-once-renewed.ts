@@ -5,7 +5,7 @@ import type { Lease } from './credential.ts';
 import { exchangeInWords, SessionError } from './identity/exchange-error.ts';
 import type { UpstreamCall, UpstreamReceiver } from './send.ts';
 
-/** @param renewal A lease that is at hand: then it is sent at once. */
+/** @param renewal A lease that is ready: then the request is sent at once. */
 export function sendOnceRenewed(
   renewal: Lease | Promise<Lease>,
   sendWith: (lease: Lease) => UpstreamCall,

@@ -114,7 +114,7 @@ export function moreAnswer(found: number, { limit, offset }: Page) {
   return { isTruncated: found > limit, ...(found > limit ? { next: offset + limit } : {}) };
 }
 
-/** Of rows that are all at hand. */
+/** One page of a complete list of rows. */
 export function pageOf<Row>(rows: readonly Row[], page: Page) {
   const left = rows.slice(page.offset);
   return { page: left.slice(0, page.limit), ...moreAnswer(left.length, page) };

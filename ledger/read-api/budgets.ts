@@ -13,7 +13,7 @@ import { picodollarsIn, usdOf } from '../money.ts';
 import type { Costs, CostsRow, Filter, LedgerStore, Spender } from '../store/store.ts';
 import { moneyAnswer } from './answers.ts';
 
-/** A budget and whose it is: of each spender as many as it has. */
+/** A budget and its spender; a spender has as many as it has budgets. */
 interface BudgetRow extends Omit<Budgeted, 'budgets'> {
   readonly budget: Budget;
 }

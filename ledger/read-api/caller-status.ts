@@ -15,7 +15,7 @@ type Attempt = Pick<
 /** The status that callers of a dialect get after one failure, with their own provider or the platform's. */
 interface Meaning {
   readonly status: number;
-  /** Of several failures the caller is answered by the one that comes first here, and of equal ones by the last. */
+  /** Of several failures, the one that comes first here decides the caller's answer; of equal ones, the last. */
   readonly rank: 'mistake' | 'rate-limit' | 'failure' | 'model-unknown';
 }
 

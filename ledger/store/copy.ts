@@ -35,7 +35,7 @@ const LAST_SEQUENCE = `SELECT MAX(sequence) AS last FROM
 
 const pageRows = 2_000;
 
-/** @param path of a file that is not there yet. */
+/** @param path of a new file. */
 export async function copyOut(place: StorePlace, path: string): Promise<void> {
   if (place.type === 'sqlite') {
     using database = openCopy(place.path);

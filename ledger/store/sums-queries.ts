@@ -67,7 +67,7 @@ function sourceOf(
   if (needed === 'day') {
     const isOfSome = where.namespace !== undefined || among?.dimension === 'apiKey';
     const days = isOfSome ? spans : undefined;
-    // As they are written there: a moment, though it is a midnight, is another text.
+    // Spans are compared as text: a moment, even at midnight, is written differently from a day.
     const { from, to } = daysAround(stretch);
     return {
       table: 'ledger_daily',

@@ -1,5 +1,5 @@
-// How does a YAML document come to say something else? Only those nodes are touched whose value is another; all others keep their
-// comments, their order and their quotes.
+// How is a YAML document changed to a new value? Only nodes with a different value are touched; all others keep their comments, their
+// order and their quotes.
 
 import { isDeepStrictEqual } from 'node:util';
 import {

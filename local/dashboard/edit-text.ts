@@ -1,5 +1,5 @@
-// What does a manifest file say once an object in it is another, or gone? Everything else in it stays as it is written, byte for byte
-// in the other documents, line for line beside what changed. Pure.
+// What is the text of a manifest file after one of its objects was changed or deleted? Everything else stays as written: byte for byte in
+// the other documents, line for line beside the change. Pure.
 
 import { isDeepStrictEqual } from 'node:util';
 import { Document, Parser, parseDocument, type SchemaOptions, type ToStringOptions, visit } from 'yaml';

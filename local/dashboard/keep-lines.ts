@@ -76,7 +76,7 @@ const withoutSpaces = (line: string): string => line.replaceAll(/\s/g, '');
 /** Above it pieces are taken as changed throughout: the table below would be too large. */
 const cellsMax = 4_000_000;
 
-/** For each line of the first its place in the second, in order, as many as there are; undefined: it is not there. */
+/** For each line of the first its position in the second, in order, as many as possible; undefined: missing there. */
 function matchLines(first: Lines, second: Lines): readonly (number | undefined)[] {
   const places: (number | undefined)[] = first.map(() => undefined);
   const shorter = Math.min(first.length, second.length);

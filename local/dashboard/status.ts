@@ -16,7 +16,7 @@ import type { SpendStatus } from './spend-status.ts';
 
 export interface StatusFacts {
   readonly verdict: Verdict;
-  /** The gateway goes by this form of the object, be it that it leaves it out. */
+  /** The gateway has applied this form of the object, or has left it out. */
   readonly isInUse: boolean;
   /** Of the table in use. */
   readonly tableGeneration: number;

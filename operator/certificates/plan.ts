@@ -71,7 +71,7 @@ export function planIssue(stored: Stored, serverNames: ServerNames, nowMs: numbe
   };
 }
 
-/** Undefined where it cannot be read, or the key is another's. */
+/** Undefined if it cannot be read, or the key is of another certificate. */
 function readPair({ certificate, key }: KeyPair): X509Certificate | undefined {
   const read = readCertificate(certificate);
   try {

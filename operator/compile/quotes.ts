@@ -53,7 +53,7 @@ export function quoteAt(quotes: Quotes, nowMs: number): Quote | undefined {
   return (quotes.findLast(({ fromMs }) => fromMs <= nowMs) ?? quotes[0])?.quote;
 }
 
-/** Unix milliseconds at which some price is another; undefined where none is. */
+/** Unix milliseconds of the next price change; undefined without one. */
 export function nextPriceMs(quotes: readonly Quotes[], nowMs: number): number | undefined {
   const times = quotes.flatMap((periods) => periods.flatMap(({ fromMs }) => (fromMs > nowMs ? fromMs : [])));
   return times.length === 0 ? undefined : Math.min(...times);

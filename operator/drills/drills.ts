@@ -17,7 +17,7 @@ import { dueMs, type LastRun } from './due.ts';
 export interface DrillReport {
   /** The last run that this operator has seen the end of. */
   readonly run?: DrillRun;
-  /** Why the one that is due cannot be run. */
+  /** Why the drill that is due cannot run. */
   readonly trouble?: string;
 }
 

@@ -79,7 +79,7 @@ export function createFormIndex(): FormIndex {
 interface Index {
   /** Of all entries of an object, by its id. */
   readonly prints: SharedMap<string>;
-  /** Ids of the objects of which some entry is another than in the call before. */
+  /** Ids of the objects whose entries have changed since the last call. */
   readonly changed: ReadonlySet<string>;
 }
 

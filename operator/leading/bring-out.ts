@@ -78,7 +78,7 @@ export type TableRun =
   | (RunFacts & {
       readonly type: 'failed';
       readonly error: unknown;
-      /** Of the table that may have got out all the same. */
+      /** Of the table that may have been published despite the error. */
       readonly attempted: FormOf;
     });
 

@@ -23,14 +23,14 @@ interface KeyKeeperParts {
   /** How long until `checkAll` comes round again. */
   readonly checkMs: number;
   verdictOf(key: string): Verdict | undefined;
-  /** Why the Secret cannot be written is another reason than before, or none. */
+  /** The reason why the Secret cannot be written has changed, or is gone. */
   onFailure(key: string): void;
 }
 
 /** Objects by `Kind/namespace/name`. */
 export interface KeyKeeper {
   readonly queue: WorkQueue;
-  /** The verdict is another one than before. */
+  /** The verdict has changed. */
   judged(key: string, verdict: ApiKeyVerdict): void;
   /** `judged` was called for every object of a run. */
   allChecked(): void;

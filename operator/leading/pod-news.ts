@@ -25,7 +25,7 @@ export interface PodWatch {
   /** Every table that a pod runs, as it said last. */
   running(): readonly TableVersion[];
   look(): PodNews;
-  /** Providers whose health, or what came of their credentials, is another than at the last call; by `Kind/namespace/name`. */
+  /** Providers whose health, or whose credential exchanges, have changed since the last call; by `Kind/namespace/name`. */
   changedHealth(verdicts: Verdicts['routing']): string[];
   /** The object is gone. */
   forget(key: string): void;
@@ -94,7 +94,7 @@ function describeHealth(health: ProviderHealth | undefined): string {
         unknownModels: [...health.unknownModels].sort(),
         keys: [...health.keys],
         answeredKeys: [...health.answeredKeys].sort(),
-        // When they try again is another time every few seconds, and no news.
+        // The time of the next try changes every few seconds, which is not news.
         troubles: health.troubles.map(({ pods, ...trouble }) => [trouble, pods.map(({ name }) => name)]),
       });
 }

@@ -29,7 +29,7 @@ export interface LedPods
     Pick<TargetWatch, 'failingTargets'>,
     Pick<Exchange, 'answers'> {
   readonly drills: Pick<Drills, 'reportOf' | 'readings'>;
-  /** The ready pods are others, or it is another matter whether they are known. */
+  /** The ready pods have changed, or whether they are known. */
   changed(): void;
   watchUpstreams(run: PublishedRun): void;
   watchDrills(run: PublishedRun): void;

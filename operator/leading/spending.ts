@@ -36,7 +36,7 @@ export interface SpendingParts
   readonly ledger: LedgerPlace | undefined;
   /** Over HTTP where left out. */
   readonly askLedger?: AskLedger | undefined;
-  /** Of whole namespaces, each of them once; the same list as before where none is another. */
+  /** Of whole namespaces, each once; the identical list while nothing has changed. */
   tenantBudgets(): readonly TenantBudgets[];
   /** Other budgets of this ApiKey are used up than its status says; by `Kind/namespace/name`. */
   onBudget(key: string): void;
@@ -55,7 +55,7 @@ export interface Spending {
   readonly queues: readonly WorkQueue[];
   /** Budgets that refuse calls of the ApiKey now; undefined while what was spent is not known. */
   exhausted(apiKey: RawObject): readonly Exhausted[] | undefined;
-  /** The ApiKey is new, or another one than before. */
+  /** The ApiKey is new, or has changed. */
   judged(apiKey: KeyName): void;
   /** The ApiKey is gone. */
   forget(apiKey: KeyName): void;
@@ -63,7 +63,7 @@ export interface Spending {
   gatewaysMoved(): void;
   /** The spend of a namespace's keys; undefined while it is unknown. */
   ofNamespace(): ((namespace: string) => Spent | undefined) | undefined;
-  /** Undefined where there is no ledger. */
+  /** Undefined without a ledger. */
   reading(): SpendReading | undefined;
   close(): Promise<void>;
 }
@@ -214,7 +214,7 @@ function startSpending(parts: SpendingParts, place: LedgerPlace): Spending {
   }
 }
 
-/** Made again only where the list is another. */
+/** Indexed again only for a new list. */
 function indexBudgets(list: SpendingParts['tenantBudgets']): () => BudgetsOf {
   let last: { readonly of: readonly TenantBudgets[]; readonly index: BudgetsOf } | undefined;
   return () => {

@@ -43,7 +43,7 @@ export interface LedTable
   begin(): void;
   /** Of the table in use; 0 before the first. */
   generation(): number;
-  /** The snapshot, or what else the table is made of, is another. */
+  /** The snapshot, or another input of the table, has changed. */
   changed(urgency: Urgency): void;
   pointerChanged(): void;
   shardGone(name: string): void;

@@ -9,7 +9,7 @@ import type { Verdicts } from './verdicts.ts';
 export interface TargetWatch {
   /** By target name, at the last look; undefined while a pod has not answered. */
   failingTargets(verdict: ModelRouteVerdict): ReadonlyMap<string, TargetTrouble> | undefined;
-  /** ModelRoutes where they are others than at the last look; by `Kind/namespace/name`. */
+  /** ModelRoutes whose failing targets have changed since the last look; by `Kind/namespace/name`. */
   look(verdicts: Verdicts['routing']): string[];
   /** The object is gone. */
   forget(key: string): void;

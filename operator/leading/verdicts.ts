@@ -7,7 +7,7 @@ import { emptyMap, keysUnlike, type SharedMap } from '../lists/shared-map.ts';
 
 /** Verdicts by `Kind/namespace/name`. */
 export interface Verdicts {
-  /** Of Providers, then of ModelRoutes, by namespace and name; the same value as in the run before where none is another. */
+  /** Of Providers, then of ModelRoutes, by namespace and name; the identical value while none has changed. */
   readonly routing: ReadonlyMap<string, RoutingVerdict>;
   readonly apiKeys: SharedMap<ApiKeyVerdict>;
   get(key: string): Verdict | undefined;

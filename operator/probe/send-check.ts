@@ -13,7 +13,7 @@ export interface CheckRoute {
   readonly reveal: RevealCredential;
 }
 
-/** The error of an answer is at its beginning, and says in a few hundred bytes what it has to say. */
+/** The error is at the beginning of an answer, and takes a few hundred bytes. */
 const bodyBytesMax = 16 * 1024;
 
 /** Never rejects. Of the answer's body only the beginning is read, and only where it may say what is refused. */

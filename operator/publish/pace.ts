@@ -26,7 +26,7 @@ const QUIET_MS = 500;
 const FIRST_WAIT_MS = 50;
 const CHURN_WAIT_MS = 250;
 const CHURN_WAIT_MS_MAX = 1_000;
-/** In 100 ms the pointer has to say so, and compile and writes need the most of them. */
+/** The pointer must show a revocation within 100 ms, and compile and writes need most of that. */
 const REVOCATION_WAIT_MS = 10;
 /** Not more often than twice a second, however many edits there are, or keys that are taken away one by one. */
 const PROMPT_INTERVAL_MS = 500;

@@ -21,7 +21,7 @@ const RETIRED_DATA = 'retired';
 const RETIRED_SECRET_TYPE = 'penstock.dev/retired-keys';
 
 export interface RetiredStore {
-  /** All that there are, oldest first. Begins a term. */
+  /** All retired keys, oldest first. Begins a term. */
   read(): Promise<readonly RetiredKey[]>;
   /**
    * Writes the namespaces that differ from what was read or written last. A crash between two writes leaves too many entries, never

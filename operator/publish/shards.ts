@@ -123,7 +123,7 @@ export function createShardCutter(instance: string): ShardCutter {
     return [...byIndex].sort(([a], [b]) => a - b);
   }
 
-  /** By index. Where few are others than in the last cut, the rest is taken over from that. */
+  /** By index. If only few entries have changed since the last cut, the other shards are taken over. */
   function divide(list: TableList, entries: readonly Entry[], count: number): readonly (readonly Entry[])[] {
     const shift = PLACE_BITS - Math.log2(count);
     const last = divided.get(list);

@@ -84,7 +84,7 @@ export interface KeptManifest {
 
 export interface TableStore {
   readPointer(): Promise<Pointer | undefined>;
-  /** @throws {KubeError} 409 where there is one. */
+  /** @throws {KubeError} 409 if it exists. */
   createPointer(data: PointerData): Promise<Pointer>;
   /**
    * Labels, annotations and all else of `metadata` is written back with it.
@@ -97,9 +97,9 @@ export interface TableStore {
   ensureShard(shard: Shard): Promise<'created' | 'present' | 'replaced'>;
   /** Stores a copy of the manifest in the pointer. It may exist already. */
   keepManifest(kept: KeptManifest, manifestText: string): Promise<void>;
-  /** The copies that there are, newest first. */
+  /** All copies, newest first. */
   listKept(): Promise<readonly KeptManifest[]>;
-  /** Undefined where there is no copy. */
+  /** Undefined without a copy. */
   readKept(generation: number): Promise<ReadManifest | undefined>;
   /** Names of all shards of this installation; their content does not travel. */
   listShards(): Promise<readonly string[]>;

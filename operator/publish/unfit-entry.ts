@@ -67,7 +67,7 @@ export function leaveOut(
   }
 }
 
-/** Routes out of service, without those that are served all the same. */
+/** Routes out of service, without those that are served after all. */
 export function withoutServed(
   unavailable: TableContent['unavailable'],
   routes: TableContent['routes'],

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { ApiKey } from './api-key.ts';
 
-/** Marks a Secret as the one that was written for an ApiKey. Its value is `issuedSecretLabelValue`. */
+/** Marks the Secret that was written for an ApiKey. Its value is `issuedSecretLabelValue`. */
 export const ISSUED_SECRET_LABEL = 'penstock.dev/api-key';
 
 const LABEL_VALUE_MAX = 63;

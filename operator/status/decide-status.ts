@@ -81,7 +81,7 @@ export type StatusDecision =
   | {
       readonly type: 'write';
       readonly status: ObjectStatus;
-      /** Conditions whose status or reason is another than before. */
+      /** Conditions whose status or reason has changed. */
       readonly transitions: readonly Transition[];
       /** Decide again then, though nothing else happens. */
       readonly untilMs?: number;
@@ -346,7 +346,7 @@ function transitionsOf(
   });
 }
 
-/** No condition says that it is over; the news is one all the same. */
+/** No condition reports the end of a hold, but its event is still sent. */
 function endOfHold(
   conditions: readonly Condition[],
   present: ObjectStatus | undefined,

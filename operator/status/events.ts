@@ -66,7 +66,7 @@ const perSecond = 1 / 300;
 const seriesMs = 600_000;
 /** Queued events; more at once come from a bulk import, where single events help no reader. */
 const lineMax = 1_000;
-/** Objects and series remembered; the one that was quiet longest is forgotten. */
+/** Objects and series remembered; the one that was silent longest is forgotten. */
 const rememberedMax = 10_000;
 const timeoutMs = 10_000;
 

@@ -142,7 +142,7 @@ function callsByModel(lines: readonly TargetCalls[]): ReadonlyMap<string, ModelC
   );
 }
 
-/** By breakers, a pod that speaks of a Provider and not of a model there has nothing to say against that model. */
+/** A pod that reports a breaker of a Provider, but none of a model there, does not count against that model. */
 function failingOf(
   views: readonly PodView[],
   usedKeys: readonly string[],

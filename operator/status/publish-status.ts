@@ -71,7 +71,7 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
       const nowMs = clock.wallMs();
       const over = versionOf(facts.object);
       const written = takeWritten(key, over);
-      // Until the watch brings what was written, the object at hand is older than our own word.
+      // Until the watch brings our write, the watched object is older than that write.
       const object = written === undefined ? facts.object : { ...facts.object, status: written.status };
       const wait = takeWait(key, facts.since, nowMs);
       const decision = decideStatus({ ...facts, object, nowMs, waitingSinceMs: wait.sinceMs });

@@ -77,7 +77,7 @@ function keptTrue(facts: ProgrammedFacts): SettledProgrammed | undefined {
   const before = present?.conditions?.find(({ type }) => type === 'Programmed');
   const where = present?.programmed;
   if (before?.status !== 'True' || where === undefined) return undefined;
-  // A new leader that has not published yet has nothing to say against the word of the one before.
+  // A new leader that has not published yet cannot contradict the former leader.
   const isOfThisForm =
     since === undefined
       ? before.observedGeneration === (verdict.held?.generation ?? verdict.generation)

@@ -23,7 +23,7 @@ interface StatusWrite {
   readonly signal?: AbortSignal;
 }
 
-/** `gone`: the object is not there any more, and nothing was to be done. */
+/** `gone`: the object was deleted, so nothing was written. */
 type StatusWritten =
   | { readonly type: 'written'; readonly resourceVersion: string | undefined }
   | { readonly type: 'gone' };

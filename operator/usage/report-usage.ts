@@ -114,7 +114,7 @@ export function createUsageReporter(parts: UsageReporterParts): UsageReporter {
     });
   }
 
-  /** Until the watch brings what was written, the object at hand is older than our own word. */
+  /** Until the watch brings our write, the watched object is older than that write. */
   function latest(apiKey: string, inObject: ApiKeyUsage | undefined): ApiKeyUsage | undefined {
     const mine = written.get(apiKey);
     if (mine === undefined) return inObject;
@@ -165,7 +165,7 @@ export function createUsageReporter(parts: UsageReporterParts): UsageReporter {
   }
 }
 
-/** False where the object is not there any more. */
+/** False if the object was deleted. */
 async function applyUsage(
   client: KubeClient,
   { kind, namespace, name }: ObjectRef,

@@ -13,7 +13,7 @@ export interface SpendBook {
   after(): number;
   /** @param page Asked for behind `after()`. */
   take(page: SpendReport): SpendNews;
-  /** Everything that the ledger knew at some moment is known: what is not there was not used. */
+  /** The ledger was read completely once: a missing name has no spend. */
   isWhole(): boolean;
   /** Of an ApiKey, by `namespace/name`; undefined: never used, as far as is known. */
   ofKey(apiKey: string): Spent | undefined;

@@ -43,15 +43,15 @@ export interface ClusterOptions {
 }
 
 export type ClusterChange =
-  /** The snapshot is another one. */
+  /** The snapshot has changed. */
   | { readonly type: 'resources'; readonly urgency: Urgency }
-  /** The ready gateway pods are others, or it is another matter whether they are known. */
+  /** The ready gateway pods have changed, or whether they are known. */
   | { readonly type: 'pods' }
   /** The pointer was created, deleted or changed; a heartbeat alone is not reported. */
   | { readonly type: 'pointer' }
   /** A shard was deleted; another Secret of its name may be there now. */
   | { readonly type: 'shard-gone'; readonly name: string }
-  /** The status alone is another one: written here, or by a former leader while the watch was away. */
+  /** Only the status has changed: written here, or by a former leader while the watch was away. */
   | { readonly type: 'status'; readonly kind: Kind; readonly key: string }
   | { readonly type: 'policy-status'; readonly name: string };
 
@@ -61,7 +61,7 @@ export interface Cluster {
   /** After everything that may be read was read once. Rejects where it is closed before. */
   readonly synced: Promise<void>;
   hasSynced(): boolean;
-  /** As it was read last, with its status; undefined where there is no such object. */
+  /** The last read object, with its status; undefined without one. */
   policy(name: string): RawPolicy | undefined;
   /** As it was read last, with its status. */
   object(kind: Kind, namespace: string, name: string): RawObject | undefined;
@@ -77,8 +77,8 @@ export interface Cluster {
    */
   wasSeenDeleted(kind: Kind | 'Secret', id: string): boolean;
   /**
-   * Served namespaces of which something was never read, because the API server forbids it: what is not there may
-   * be there all the same. None where the whole cluster is served.
+   * Served namespaces that were never read completely, because the API server forbids it: a missing object may exist there. Empty if the
+   * whole cluster is served.
    */
   unreadableNamespaces(): ReadonlySet<string>;
   /** By name. */

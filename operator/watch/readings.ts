@@ -32,7 +32,7 @@ interface ReadingsOptions {
   random(): number;
   /** Empty: the whole cluster. Else nothing outside of these is asked for. */
   readonly tenantNamespaces: readonly string[];
-  /** A namespace that was forbidden has been read: what is not there now is known not to be there. */
+  /** A namespace that was forbidden has been read: its missing objects are now known to be missing. */
   onAllowed(): void;
   onTrouble(trouble: WatchTrouble): void;
 }

@@ -31,7 +31,7 @@ const views: readonly SecretView[] = ['credentials', 'issued'];
 interface SecretPlace {
   readonly namespace: string;
   readonly name: string;
-  /** The view in which its values come; undefined: they are none of our business. */
+  /** The view in which its values come; undefined without our labels. */
   readonly view: SecretView | undefined;
 }
 

@@ -23,7 +23,7 @@ interface Parts {
   readonly readings: Readings;
   readonly deletions: Deletions;
   onChange(list: ListName, urgency: Urgency): void;
-  /** The status alone is another one. */
+  /** Only the status has changed. */
   onStatus(kind: Kind, key: string): void;
   onTrouble(trouble: WatchTrouble): void;
 }

@@ -9,7 +9,7 @@ import type { RawPolicy } from './snapshot.ts';
 
 interface PolicyListener {
   onChange(): void;
-  /** The status alone is another one. */
+  /** Only the status has changed. */
   onStatus(name: string): void;
 }
 

@@ -31,7 +31,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
     name,
   );
   const [rotated, setRotated] = useState<MintedKey | undefined>(undefined);
-  // A rotation whose answer was lost: its key may be the one that works.
+  // A rotation without an answer: its key may be in use.
   const [attempt, setAttempt] = useState<RotateAttempt | undefined>(undefined);
   const sent = attempt?.minted;
   const late = sent && shown.object && holds(shown.object, sent) ? sent : undefined;

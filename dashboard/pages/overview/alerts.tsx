@@ -13,7 +13,7 @@ import type { Period } from './period.ts';
 import type { Question } from './questions.ts';
 
 interface AlertsProps {
-  /** All of it is asked again at each other one. */
+  /** Everything is asked again when it changes. */
   readonly nowMs: number;
   readonly period: Period;
   readonly budgets: Question;

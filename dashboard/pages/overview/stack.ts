@@ -47,7 +47,7 @@ interface Valued {
   readonly values: readonly (number | undefined)[];
 }
 
-/** Pieces that stand on each other; nothing where there is nothing. */
+/** Stacked pieces; empty without values. */
 export function columnsOf(series: readonly Valued[], count: number) {
   return Array.from({ length: count }, (_, at) => {
     let from = 0;

@@ -30,6 +30,6 @@ function download(name: string, text: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has taken it by then.
+  // The download has started by now.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -20,7 +20,7 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
   const id = useId();
   useEffect(() => {
     const shown = dialog.current;
-    // The browser gives it back to what had it, unless that is gone by then.
+    // The browser returns the focus to this element, unless the element is gone.
     const before = document.activeElement;
     shown?.showModal();
     // An earlier announcement is not about this dialog.

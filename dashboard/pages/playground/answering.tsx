@@ -8,7 +8,7 @@ import { Link, useShell } from '../shell/context.tsx';
 import { type Answer, type Chat, streamChat } from './chat.ts';
 
 interface AnsweringProps {
-  /** Asked once: another chat is another element. */
+  /** Sent once: another chat needs another element. */
   readonly chat: Chat;
   /** Stops it; what has come stays. */
   readonly signal: AbortSignal;

@@ -77,7 +77,7 @@ export function Requests() {
 
   const [isFollowing, setFollowing] = useState(true);
   const tail = useTail(isFollowing && filters.order === 'newest' && request === '');
-  // No end: what comes while it is asked for is there.
+  // Without an end, so that requests which arrive during the question are included.
   const fromNow = () => periodQuery(period as Period, serverClock.now()).from;
   const asked = useAsked(
     session.hasLedger ? question : undefined,

@@ -278,7 +278,7 @@ export function useRightsWhereTyped(namespace: string): May {
   return typed === '' || isName ? may : mayAnywhere;
 }
 
-/** As the moment of a question: how often it is asked again. */
+/** As the `moment` of a question: the interval at which it is asked again. */
 export const everyMinuteMs = 60_000;
 
 /** Rises every so often, so that "5 minutes ago" stays true. */

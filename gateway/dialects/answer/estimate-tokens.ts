@@ -21,7 +21,7 @@ export function outputOf(
   return { outputEstimate: estimateTokens(uncounted), uncounted };
 }
 
-/** As `estimateTokens`, for text that is not at hand. */
+/** As `estimateTokens`, for a text of which only the length is known. */
 export function estimateTokensOfLength(length: number): number {
   return Math.ceil(length / 4);
 }

@@ -70,7 +70,7 @@ function limitOf({ maxOutputTokens, defaults }: Conversation, target: UpstreamTa
   return { maxTokens: target.maxOutputTokens ?? tokensMaxDefault, isSet: false };
 }
 
-/** The route's own thinking, which goes by the same rules; what is not to be sent of it is said to be off. */
+/** The route's own thinking, by the same rules; thinking that may not be sent is switched off explicitly. */
 function encodePreset(
   preset: JsonRecord | undefined,
   turns: readonly Turn[],

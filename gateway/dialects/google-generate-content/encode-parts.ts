@@ -5,7 +5,7 @@ import { documentText } from '../openai/text-document.ts';
 
 export type WirePart = Readonly<Record<string, unknown>>;
 
-/** Undefined if it has nothing to say: a part without data is refused. */
+/** Undefined for an empty part: Gemini refuses a part without data. */
 export function encodeContent(part: Part): WirePart | undefined {
   switch (part.type) {
     case 'text':

@@ -5,7 +5,7 @@
 export interface ModelTraits {
   /** Takes system text beside the turns. */
   readonly takesSystem: boolean;
-  /** How it is said how much it shall think; undefined: it is not. */
+  /** How the effort of thinking is set; undefined: it cannot be set. */
   readonly thinking: ThinkingTraits | undefined;
   /** Refuses the first call of a turn without a thought signature. */
   readonly wantsSignatures: boolean;

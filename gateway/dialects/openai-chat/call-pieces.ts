@@ -17,7 +17,7 @@ export interface KnownCall {
   name: string;
 }
 
-/** An entry of `tool_calls`, as far as it says whose it is. */
+/** An entry of `tool_calls`: the members that identify its call. */
 interface CallEntry {
   readonly index: number | undefined;
   readonly id: string;

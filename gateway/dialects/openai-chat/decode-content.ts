@@ -19,7 +19,7 @@ const partTypes: Readonly<Record<Author, readonly string[]>> = {
   system: ['text'],
   user: ['text', 'image_url', 'input_audio', 'file'],
   assistant: ['text', 'refusal'],
-  // The API has text only; clients send images all the same, and other dialects take them.
+  // The API allows only text, but clients send images, and other dialects take them.
   tool: ['text', 'image_url', 'file'],
 };
 

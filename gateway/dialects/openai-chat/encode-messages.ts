@@ -24,7 +24,7 @@ export function encodeMessages(conversation: Conversation, names: ToolNames): re
     ...conversation.system.map((part) => ({ role: 'system', content: textOf([part]) })),
     ...conversation.turns.flatMap((turn) => encodeTurn(turn, names, fitId)),
   ];
-  // A prompt of white space has been tidied away; upstreams want one message all the same.
+  // A prompt of white space has been removed, but upstreams demand one message.
   return messages.length === 0 ? [{ role: 'user', content: '' }] : messages;
 }
 

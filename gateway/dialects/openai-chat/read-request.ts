@@ -118,7 +118,7 @@ export function readChat(body: RequestBody): ChatRequest {
   };
 }
 
-/** Of two names of one bound each upstream goes by the one that it knows, or by either: no answer is longer than the larger. */
+/** With both names of one bound, each upstream uses the name that it knows, or either: no answer is longer than the larger. */
 function boundOf(newer: unknown, older: unknown): Partial<RequestFacts> {
   if (typeof newer !== 'number') return outputTokensMax(older);
   if (typeof older !== 'number') return { outputTokensMax: newer, hasNewerBoundOnly: true };

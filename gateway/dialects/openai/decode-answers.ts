@@ -30,7 +30,7 @@ export interface OpenAiReading {
   /** Choices asked for; what an upstream gives beyond them is left out. */
   readonly choices: number;
   readonly names: ToolNames;
-  /** The caller's stop sequences: some servers name the one that was met. */
+  /** The caller's stop sequences: some servers name the sequence that was met. */
   readonly stops: readonly string[];
   openChoice(writer: PartWriter): ChoiceReader;
 }

@@ -2,7 +2,7 @@
 
 import type { PartOf } from '../conversation.ts';
 
-/** Undefined if it is not a text, or not at hand. */
+/** Undefined if it is not a text, or not in the request. */
 export function documentText({ source, filename }: PartOf<'file'>): string | undefined {
   if (source.kind !== 'base64' || !source.mediaType.startsWith('text/')) return undefined;
   const text = Buffer.from(source.data, 'base64').toString('utf8');

@@ -16,7 +16,7 @@ export interface LoadWork {
 /** zstd. Rejects with the code `ERR_BUFFER_TOO_LARGE` if it would be more than that. */
 export type Unpack = (packed: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
 
-/** As in node:fs/promises; a file that is not there is an error with the code `ENOENT`. */
+/** As in node:fs/promises; a missing file is an error with the code `ENOENT`. */
 export interface CopyFiles {
   readFile(path: string): Promise<Buffer>;
   writeFile(path: string, content: string | Buffer, options: { readonly mode: number }): Promise<void>;

@@ -22,7 +22,7 @@ export type AskService = (url: URL, request: ServiceRequest) => Promise<ServiceA
 const timeoutMs = 10_000;
 const bytesMax = 64 * 1024;
 
-/** @throws {ExchangeError} where there is no answer. */
+/** @throws {ExchangeError} without an answer. */
 export async function askService(
   pool: Pool,
   url: URL,

@@ -1,5 +1,5 @@
-// Does the owner of a foreign Provider allow it? One answer for "is not there" and "is not for you":
-// a namespace must not learn what another one has.
+// Does the owner of a foreign Provider allow it? A missing Provider gets the same answer: a namespace must not learn which objects
+// another namespace has.
 
 import { isShared, type SharedWith } from '../selector.ts';
 import type { Finding } from '../verdict.ts';

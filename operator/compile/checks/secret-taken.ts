@@ -1,4 +1,4 @@
-// Is the Secret of this name the one that was written for this ApiKey?
+// Was the Secret of this name written for this ApiKey?
 
 import type { ApiKey } from '../../resources/api-key.ts';
 import { ISSUED_SECRET_LABEL, issuedSecretLabelValue } from '../../resources/issued-secret.ts';

@@ -16,5 +16,5 @@ export const googleServices: GoogleServices = {
 
 export const cloudScope = 'https://www.googleapis.com/auth/cloud-platform';
 
-/** As it is asked for: the longest that is given without a policy of the organisation. */
+/** The requested lifetime: the longest that Google gives without a policy of the organisation. */
 export const lifetimeS = 3_600;
