@@ -178,7 +178,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   private streamed: StreamedAnswer | undefined;
   private call: Call<Answer> | undefined;
   private bodies: CallBodies | undefined;
-  /** Of its one call, until they are written. */
+  /** Outcomes of its one call, until they are recorded. */
   private outcomes: readonly CallOutcome<Answer>[] = noOutcomes;
   /** The last candidate that its one call has tried. */
   private server: Candidate | undefined;
@@ -200,7 +200,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   /** Attempts that are in flight, or whose tokens are being counted. */
   private uncounted = 0;
   private wasForNothing = false;
-  /** Of the answer; 499: the client went away first. */
+  /** Status of the answer; 499: the client left first. */
   private status = 200;
   private brokenOffBy: GatewayError | undefined;
   private isCancelled = false;

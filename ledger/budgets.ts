@@ -17,14 +17,14 @@ export interface Budget {
   readonly limitPicodollars: bigint;
   /** Warn: an event reports it, and nothing is refused. */
   readonly action: 'Block' | 'Warn';
-  /** Of the limit: what is spent beyond it is near its end. */
+  /** Percentage of the limit: above it, a budget counts as nearly used up. */
   readonly warnPercent: number;
 }
 
 /** Also where it is not said. */
 const WARN_PERCENT = 80;
 
-/** Of one key, or of all keys of a namespace together. */
+/** Budgets of one key, or of all keys of a namespace together. */
 export interface Budgeted {
   readonly namespace: string;
   readonly spender: Spender;
@@ -89,7 +89,7 @@ export interface TenantBudgets {
 
 type Settings = Manifest['settings'];
 
-/** Of each namespace what blocks and what warns, as the table has them. */
+/** Blocking and warning budgets of each namespace, as in the table. */
 export function readTenantBudgets({
   tenantBudgets = [],
   tenantWarnings = [],

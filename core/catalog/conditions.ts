@@ -10,7 +10,7 @@ export interface ConditionFacts {
   readonly shown: 'always' | 'when-true' | 'exchanged';
   readonly text: string;
   readonly title: { readonly yes: string; readonly no: string };
-  /** Of a condition that is bad news where it is true. */
+  /** Tone of a condition that is bad news when true. */
   readonly tone?: Tone;
 }
 

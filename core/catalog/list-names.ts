@@ -12,7 +12,7 @@ export interface ListName {
   /** As the catalog calls it. */
   readonly vendor: string;
   readonly model: string;
-  /** It is the name of an entry; the catalog's own rules for names do not lead there. */
+  /** The name of a catalogue entry, which the catalogue's own name rules would not find. */
   readonly isEntry?: true;
   /** The catalog has the price of another place, and this one costs so much more. */
   readonly surchargePercent?: number;

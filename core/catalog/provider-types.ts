@@ -53,7 +53,7 @@ interface ProviderTypeFacts {
    * all; absent: some that are of this type know the current ones, and some do not.
    */
   readonly chatNames?: Quirk<'current' | 'common'>;
-  /** It refuses a chat in which a user's message comes right after a tool's. */
+  /** Refuses a chat with a user's message right after a tool's. */
   readonly chatOrder?: Quirk<'strict'>;
   /**
    * Requests travel to it by a row of gateway/upstream/seats.ts. The operator knows the plain way only, with the key in a header, and makes
@@ -229,7 +229,7 @@ const rows = {
     apis: ['ChatCompletions', 'Completions'],
     header: BEARER,
     options: {},
-    // It passes over the current name of the limit without a word.
+    // The server silently ignores the current name of the limit.
     chatNames: { value: 'common', source: `${github}/ollama/ollama/issues/7125`, seen: '2026-08' },
     ownedBy: 'ollama',
     telemetryName: 'ollama',

@@ -69,7 +69,7 @@ export const UPSTREAM_FAILURES: Readonly<Record<string, UpstreamFailure>> = {
   internal_error: { did: 'was asked, but the gateway failed' },
 };
 
-/** Of HTTP statuses that an upstream answers with; for all others its service is the first thing to check. */
+/** Remedies by HTTP status of an upstream; for all others, check its service first. */
 export const STATUS_ACTIONS: Readonly<Record<string, string>> = {
   401: 'put a valid key into the Secret, or grant the identity the right to call this model',
   403: 'check the rights of the key or identity at the upstream',

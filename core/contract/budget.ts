@@ -46,7 +46,7 @@ export interface OvershootFacts {
   readonly limitMicrodollars: number;
   /** Gateways that can serve at the same time, draining ones included. */
   readonly gateways: number;
-  /** They keep budgets together, in a store. */
+  /** Whether gateways keep budgets together, in a store. */
   readonly hasStore: boolean;
 }
 

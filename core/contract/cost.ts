@@ -39,7 +39,7 @@ export function paysForRequest(
   return call === 0 && payer === 'tenant' && isDelivered; // guard: fee-once
 }
 
-/** Of tokens and request, however much it is. */
+/** Cost of tokens and request, without an upper bound. */
 export function exactCost(usage: Usage, price: Price): bigint {
   const [tokens, rates] = [tokensByRate(usage), ratesFor(usage.input, price)];
   return rateNames.reduce(
@@ -67,7 +67,7 @@ export function costPicodollars(usage: Usage, price: Price, isCharged = true): n
   return cost;
 }
 
-/** Of each kind of token, picodollars. */
+/** Price of each kind of token, in picodollars. */
 export interface Rates {
   readonly input: number;
   readonly cachedInput: number;

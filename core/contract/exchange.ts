@@ -94,7 +94,7 @@ const targetCallsSchema = z.object({
   /** Up to the last change of `state` or `cause`: a further call alone is no news. */
   calls: z.int().min(1),
   failed: z.int().min(0),
-  /** Of the last failure, in one word of the ledger's `failure`. */
+  /** Code of the last failure, as in the ledger's `failure`. */
   cause: z.string().max(64).optional(),
   /** Unix milliseconds since when no call was answered. */
   sinceMs: z.int().min(0).optional(),
@@ -112,9 +112,9 @@ const credentialStateSchema = z.object({
   key: z.string().min(1).optional(),
   /** `failed`: the last exchange was refused, or the service is away and what was given before has ended. Else `valid`. */
   state: z.enum(['valid', 'failed']),
-  /** As whom the provider knows the gateway: an ARN, an e-mail address, the id of an application. Never a secret. */
+  /** The gateway's identity at the provider: an ARN, an e-mail address, the id of an application. Never a secret. */
   identity: z.string().min(1).max(2_048).optional(),
-  /** Of a failure: our words, with what to do, and the code of the service; never its text. */
+  /** Message of a failure: our words, with the remedy, and the service's code; never the service's text. */
   message: z.string().min(1).max(CREDENTIAL_MESSAGE_MAX).optional(),
 });
 export type CredentialState = z.infer<typeof credentialStateSchema>;
@@ -168,7 +168,7 @@ export const exchangeResponseSchema = z.object({
    * older operators do not read it.
    */
   credentials: z.array(credentialStateSchema).optional().catch(undefined),
-  /** Of the drills that were ordered, those that are over. Absent if the pod is of a version that knows none. */
+  /** Finished drills of those that were ordered. Absent in pods of a version without drills. */
   drills: z.array(drillOutcomeSchema).optional(),
 });
 export type ExchangeResponse = z.infer<typeof exchangeResponseSchema>;

@@ -14,7 +14,7 @@ export const usageSchema = z.object({
   input: tokens,
   cachedInput: tokens,
   cacheWrite: tokens,
-  /** Of them, those that are kept for an hour, where the upstream tells it and there are any. */
+  /** The part of them that is kept for an hour, if the upstream reports it and it is not 0. */
   cacheWriteHour: tokens.optional(),
   output: tokens,
   reasoning: tokens,

@@ -44,11 +44,11 @@ export type Verdict = z.infer<typeof verdictSchema>;
 export const plainTargetSchema = z.object({
   /** From 1, in the order in which they would be tried if all before them fail. */
   order: z.int().min(1),
-  /** It belongs to the namespace that asks, and costs nothing here. */
+  /** The provider belongs to the asking namespace, so its calls cost nothing here. */
   isOwn: z.boolean(),
   /** Lower is tried first. */
   priority: z.int(),
-  /** Of the first attempts of its priority, from 0 to 1; absent if nothing is drawn by weight. */
+  /** Share of the first attempts of its priority, from 0 to 1; absent without a draw by weight. */
   share: z.number().optional(),
   verdict: verdictSchema,
   /** Parameters of the request that are left out or weakened there. */
@@ -113,7 +113,7 @@ const estimateSchema = z.object({
   inputTokens: z.number(),
   /** The most that may be answered. */
   outputTokensMax: z.number(),
-  /** Of the input alone, at the first target that would be tried; absent if it has no price. */
+  /** Cost of the input alone, at the first target to be tried; absent without a price. */
   costPicodollars: z.number().optional(),
   /** The first target is capacity that is paid for by the hour: its calls cost 0. */
   isProvisioned: z.literal(true).optional(),
@@ -150,7 +150,7 @@ export const plainPlanAnswerSchema = headSchema.extend({ targets: z.array(plainT
 /** What becomes of a dialect at a model: the worst that may happen at one of its targets. */
 export const spokenVerdictSchema = z.object({
   verdict: verdictSchema,
-  /** Of what the model can do: what is left out, weakened or refused. */
+  /** Features of the model that are left out, weakened or refused. */
   lostFields: z.array(z.string()),
 });
 

@@ -39,7 +39,7 @@ export type Refusal = z.infer<typeof refusalSchema>;
 
 export const refusalSumsSchema = z.object({
   kind: z.literal('refusal-sums'),
-  /** Of the process and the window: the de-duplication key. */
+  /** Process and window: the de-duplication key. */
   id: z.string().min(1).max(200),
   /** RFC 3339, UTC: the start of the window. */
   at: z.iso.datetime(),

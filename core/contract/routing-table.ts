@@ -434,7 +434,7 @@ export const tableContentSchema = z.object({
   providers: z.array(providerEntrySchema),
   credentials: z.array(credentialSchema),
   routes: z.array(routeEntrySchema),
-  /** Of routes that are in service none. */
+  /** Never for routes in service. */
   unavailable: z.array(unavailableRouteSchema).optional(),
   keys: z.array(keyEntrySchema),
 });

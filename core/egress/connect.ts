@@ -34,7 +34,7 @@ export interface ProxyRoute {
   readonly hostname: string;
   readonly port: number;
   readonly credentials?: ProxyCredentials;
-  /** Of an https proxy; what the Provider says about TLS is for the upstream alone. Default: the usual roots. */
+  /** TLS of an https proxy; the Provider's TLS settings are only for the upstream. Default: the usual roots. */
   readonly tls?: TlsTrust;
 }
 
@@ -231,7 +231,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
   return (target, callback) => {
     connect(target).then(
       (socket) => {
-        // It may have died since it connected, and its last error event with it.
+        // The socket may have died since it connected, and its last error event with it.
         if (socket.destroyed) {
           const { endpoint } = readEndpoint(target);
           callback(new EgressError('connect_failed', endpoint, 'the connection was closed at once.'), null);

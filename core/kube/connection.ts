@@ -38,7 +38,7 @@ export interface ConnectionOptions {
   readonly authenticator?: Authenticator;
   /** Calls in flight at once, default 16; further calls wait. Streams are not counted: a watch starves no call. */
   readonly callsMax?: number;
-  /** Of an answer, default 32 MiB. A longer one ends its connection and is a KubeError `BodyTooLarge`. */
+  /** Limit of an answer, default 32 MiB. A longer one ends its connection and is a KubeError `BodyTooLarge`. */
   readonly bodyBytesMax?: number;
 }
 

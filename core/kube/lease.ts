@@ -18,7 +18,7 @@ export interface ElectionOptions {
   random(): number;
   readonly namespace: string;
   readonly name: string;
-  /** Of this process alone: two of one identity would both believe. */
+  /** Unique to this process: two processes of one identity would both believe that they lead. */
   readonly identity: string;
   /** After so long without a renewal others may take it. Default 15,000; whole seconds. */
   readonly leaseMs?: number;
@@ -49,7 +49,7 @@ const leaseMsMax = 60_000;
 export interface LeaseRecord {
   readonly holder: string;
   readonly leaseMs: number;
-  /** As written by the holder, by a clock that is not ours: only whether it changes means something. */
+  /** As written by the holder, by another clock: only a change of it means something. */
   readonly renewTime: string;
   readonly acquireTime: string;
   readonly transitions: number;
@@ -63,7 +63,7 @@ interface Observation {
 
 type LeaseStep =
   | { readonly type: 'create' }
-  /** It is no longer held. */
+  /** The lease is free. */
   | { readonly type: 'take' }
   | { readonly type: 'renew' }
   | { readonly type: 'wait' };

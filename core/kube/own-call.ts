@@ -118,7 +118,7 @@ function tlsOptionsOf({ trusted, serverName }: Trust) {
   } as const;
 }
 
-/** Of OpenSSL and of Node, about a certificate that was shown. */
+/** Codes of OpenSSL and of Node for an untrusted certificate. */
 const distrust = /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|ERR_TLS_CERT_)/;
 
 function whyNot(error: Error): string {

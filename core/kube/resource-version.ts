@@ -9,6 +9,6 @@ const decimal = /^(?:0|[1-9]\d*)$/;
 export function isOlder(version: string | undefined, than: string | undefined): boolean {
   if (version === undefined || than === undefined || !decimal.test(version) || !decimal.test(than))
     return false;
-  // They are 64 bits wide, more than a number of JavaScript holds.
+  // Versions are 64 bits wide, more than a JavaScript number holds.
   return version.length === than.length ? version < than : version.length < than.length;
 }

@@ -88,7 +88,7 @@ export function openTelemetry(settings: TelemetrySettings, parts: TelemetryParts
   // An export of metrics is over before the next begins.
   const metricsWithinMs = Math.min(exportWithinMs, metricsEveryMs);
   const sdk = new NodeSDK({
-    // Of the default there is what the SDK says of itself.
+    // The SDK's default resource only describes the SDK itself.
     resource: defaultResource().merge(resource),
     autoDetectResources: false,
     instrumentations: [],

@@ -60,7 +60,7 @@ export interface TelemetrySettings {
   readonly sampler: {
     /** The root of the trace decides on sampling. */
     readonly followsParent: boolean;
-    /** Of the traces that are decided on here, from 0 to 1. */
+    /** Share of the traces that begin here, from 0 to 1. */
     readonly ratio: number;
   };
   /** What all that is sent says of its process. */

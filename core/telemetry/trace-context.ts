@@ -39,7 +39,7 @@ export function traceHeaders(context: Context): readonly string[] {
   const headers: string[] = [];
   propagator.inject(context, headers, {
     set(_, name, value) {
-      // Of a state nothing may be left that could be passed on.
+      // An empty tracestate is not sent.
       if (value !== '') headers.push(name, value);
     },
   });

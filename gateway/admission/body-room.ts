@@ -4,9 +4,9 @@
 /** Memory held by the other bodies in flight. */
 interface OtherBodies {
   readonly bytes: number;
-  /** Of them, those of the same caller. */
+  /** The part of the same caller. */
   readonly ofCaller: number;
-  /** Of them, copies of bodies. */
+  /** The part that is copies of bodies. */
   readonly copies: number;
 }
 

@@ -33,7 +33,7 @@ export function defaultBounds(memoryBytes = readMemoryBytes()): DoorBounds {
   };
 }
 
-/** Of the container; if none is set, what the heap may take and a third more. */
+/** Memory of the container; without a limit, the heap's limit and a third more. */
 export function readMemoryBytes(): number {
   const constrained = process.constrainedMemory();
   if (constrained > 0 && constrained < totalmem()) return constrained;

@@ -52,7 +52,7 @@ const busyShareMin = 0.95;
 /** An overload of a moment, such as the first seconds of a cold process, refuses no request. */
 const longLooksMax = { unbounded: 5, bounded: 2 };
 
-/** Of what runs, a part between these may go on after each look: the longer the turns, the less. */
+/** After each look the bound shrinks to a part between these: the longer the turns, the smaller. */
 const stepDown = { most: 0.75, least: 0.95 };
 
 /** The bound becomes so much larger with each look: it doubles within two seconds. */

@@ -75,9 +75,9 @@ export function openLoadMeter(clock: Clock): LoadMeter {
 }
 
 interface MemoryLimits {
-  /** Of objects that last: where they fill their part of the heap the process ends, however much is left for young ones. */
+  /** Limit for long-lived objects: when they fill their part of the heap, the process ends, however much is left for young objects. */
   readonly lastingHeapBytes: number;
-  /** Of them and of what lies beside the heap, such as bodies: where they fill the memory the kernel ends the process. */
+  /** Limit for long-lived objects and memory outside the heap, such as bodies: above it, the kernel ends the process. */
   readonly togetherBytes: number;
 }
 

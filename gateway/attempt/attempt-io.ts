@@ -65,7 +65,7 @@ export type Unfold = (
 export interface AttemptIo<Answer> {
   send(receiver: Receiver): Transmission;
   readonly reader: AnswerReader<Answer>;
-  /** Of the streams of its upstream; absent: server-sent events. */
+  /** Framing of the upstream's streams; absent: server-sent events. */
   readonly framing?: Framing;
   readError(body: Buffer): UpstreamError;
   /** The upstream tells errors in other words than the caller's dialect has. */

@@ -79,18 +79,18 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   private transmission: Transmission | undefined;
   private status: number | undefined;
   private retryAfterMs: number | undefined;
-  /** Of an error, as its head says it. */
+  /** Type of an error, from its headers. */
   private errorType: string | undefined;
   private encoding: string | undefined;
-  /** Of the head's. */
+  /** From the headers. */
   private contentType = '';
   /** Of a streamed answer's body; undefined until its first bytes that are not white space. */
   private form: BodyForm | undefined;
-  /** Of a body of events, where its framing is not that of the dialects. */
+  /** For a stream whose framing is not server-sent events. */
   private frames: FrameReader | undefined;
   private isError = false;
   private readonly body = new Pieces();
-  /** Of the room of the process. */
+  /** Bytes counted in the process's room for answers. */
   private heldBytes = 0;
   private progressSeen = 0;
   private readonly sample = new StreamSample();
@@ -175,7 +175,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     }
   }
 
-  /** One time an attempt: the earliest of all that it waits for. */
+  /** One timer for each attempt: the earliest of its deadlines. */
   onDue(): void {
     try {
       this.takeTime(this.owner.clock.now());
@@ -437,7 +437,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     this.fail({ kind: 'answer', fault: { kind: 'malformed', detail } });
   }
 
-  /** It exceeds one of our own bounds. */
+  /** The answer exceeds one of our own limits. */
   private failTooLarge(detail: string): void {
     this.fail({ kind: 'answer', fault: { kind: 'too-large', detail } });
   }

@@ -56,7 +56,7 @@ export interface CallJob<Answer> extends Situation {
    * attempt is made, and the candidate is not usable for a while. An admitted candidate is opened next, or leaves.
    */
   enter(candidate: number): boolean | Promise<boolean>;
-  /** It was admitted, and no attempt is made after all. */
+  /** An admitted candidate is not tried after all. */
   leave(candidate: number): void;
   /** `isFresh`: over a new connection. */
   open(candidate: number, isFresh: boolean): AttemptIo<Answer>;

@@ -56,9 +56,9 @@ export class CommitPoint {
   private readonly sink: ClientSink;
   private readonly rule: CommitRule;
   private readonly held = new Pieces();
-  /** Of those, from the first content on. */
+  /** Held bytes from the first content on. */
   private contentBytes = 0;
-  /** Of those, the bytes reported to the sink. */
+  /** Held bytes that the sink was notified of. */
   private reportedBytes = 0;
   private hasRoom = true;
   private hasCommitted = false;

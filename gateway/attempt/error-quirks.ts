@@ -32,12 +32,12 @@ interface ErrorQuirk {
   readonly vendor: string;
   /** Left out: whatever the status is. */
   readonly statuses?: readonly number[];
-  /** Of the message. It is anchored where the vendor repeats words of the caller further on. */
+  /** Matches the message. Anchored if the vendor repeats words of the caller in it. */
   readonly phrase?: RegExp;
-  /** Of type and code, with a blank in between. */
+  /** Matches type and code, with a blank in between. */
   readonly word?: RegExp;
   readonly meaning: Meaning;
-  /** It holds only where the request asks for more tokens of this kind than the group `limit` of the phrase says. */
+  /** Applies only if the request has more tokens of this kind than the group `limit` of the phrase. */
   readonly over?: keyof RequestSize;
   /** A public thread that has it word for word, or the vendor's own page. */
   readonly source: string;
@@ -309,7 +309,7 @@ export const errorQuirks: readonly ErrorQuirk[] = [
     seen: '2026-06',
   },
   {
-    // It is served by an inference profile only.
+    // Only an inference profile serves the model.
     vendor: 'Bedrock',
     statuses: [400],
     phrase: /^Invocation of model ID \S{1,300} with on-demand throughput isn.t supported\b/,

@@ -6,7 +6,7 @@ import type { HeaderReader } from './attempt-io.ts';
 interface TypeHeader {
   readonly vendor: string;
   readonly header: string;
-  /** Of its value: what the type is. */
+  /** Finds the type in the header's value. */
   readonly type: RegExp;
   readonly source: string;
   readonly seen: string;

@@ -22,7 +22,7 @@ export type AttemptFailure =
       readonly kind: 'transport';
       readonly code: TransportCode;
       readonly detail: string;
-      /** It broke on a connection that had been used before, and may have been closed as the request set out. */
+      /** The connection had been used before, and may have been closed just as the request was sent. */
       readonly isStale?: boolean;
     }
   /** The head of the answer is not HTTP, too long or cut off: a server has received the request. */
@@ -33,7 +33,7 @@ export type AttemptFailure =
       readonly status: number;
       readonly error: UpstreamError;
       readonly retryAfterMs: number | undefined;
-      /** Of the request; only where the error is about that. */
+      /** Size of the request; only for an error about size. */
       readonly size?: RequestSize;
     }
   /** A 200 whose content is no answer: see `AnswerFault`. */
@@ -239,7 +239,7 @@ const outOfMoney = judgement('RateLimited', 'key', 'rate_limit_exceeded', {
   mayHaveActed: false,
 });
 
-/** It was refused at once, and may be taken a moment later. */
+/** Refused at once; another try a moment later may succeed. */
 const overloaded = judgement('Overloaded', 'target', 'upstream_overloaded', {
   retriesAlone: 2,
   mayHaveActed: false,

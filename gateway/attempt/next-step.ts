@@ -61,7 +61,7 @@ const shortRestMs = 2_500;
 const trialPatienceMs = 5_000;
 /** A key that is the only one is waited for so long before the first attempt; and as long again while another call tries it. */
 const coolingPatienceMs = 2_000;
-/** Of an upstream that is overloaded: the longest wait that it may ask for, and the first of our own. */
+/** For an overloaded upstream: the longest wait that it may ask for, and our own first wait. */
 const overloadPatienceMs = 8_000;
 const overloadBackoffMs = 500;
 const sameTargetDelayMs = { min: 100, max: 400 } as const;

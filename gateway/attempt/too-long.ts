@@ -7,7 +7,7 @@ import type { ErrorShape } from '../../core/catalog/dialects.ts';
 interface LengthQuirk {
   readonly vendor: string;
   readonly maximum: RegExp;
-  /** Of the prompt and of the answer. */
+  /** Tokens of the prompt and of the answer. */
   readonly parts: RegExp;
   readonly actual: RegExp;
   readonly source: string;
@@ -26,11 +26,11 @@ const openAi: LengthQuirk = {
 /** On what a program acts. */
 interface ClientQuirk {
   readonly client: string;
-  /** It reads these words already. */
+  /** Matches messages that the client understands already. */
   readonly isKnown: RegExp;
-  /** It makes its conversation shorter. */
+  /** The message after which the client shortens its conversation. */
   tooLong(actual: string, maximum: string): string;
-  /** It asks for a shorter answer. */
+  /** The message after which the client asks for a shorter answer. */
   tooLongTogether(prompt: string, answer: string, maximum: string): string;
   /** As `tooLong`, where the numbers are not known. */
   readonly unknown: string;

@@ -22,7 +22,7 @@ export function withoutSecrets(
   });
   if (failure.kind === 'status') return { ...failure, error: clean(failure.error) };
   if (failure.kind !== 'answer') return failure;
-  // It may quote a header.
+  // The detail may quote a header.
   if ('detail' in failure.fault) {
     return { ...failure, fault: { ...failure.fault, detail: redact(failure.fault.detail) } };
   }

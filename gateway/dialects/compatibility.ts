@@ -44,7 +44,7 @@ export function listDropped(
   conversations: readonly Conversation[],
   target: UpstreamTarget,
 ): readonly string[] {
-  // Of equal prompts one is looked at: those that are asked several times may be long, and differ in their seeds alone.
+  // Equal prompts are judged once: a request may repeat a long prompt many times, with different seeds.
   const different = new Map(conversations.map((conversation) => [conversation.turns, conversation]));
   const lossy = [...different.values()].flatMap((conversation) => {
     const lost = asUpstream.lost?.(normalise(conversation, target, asUpstream), target) ?? [];

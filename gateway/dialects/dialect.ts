@@ -61,7 +61,7 @@ export type AnswerFault =
   | { readonly kind: 'malformed'; readonly detail: string }
   /** An answer that others get as it comes, but none that can be given out as a whole. */
   | { readonly kind: 'unusable'; readonly detail: string }
-  /** It may well be an answer, but it goes over one of our own bounds, which `detail` names. */
+  /** A valid answer, perhaps, but above one of our own limits, which `detail` names. */
   | { readonly kind: 'too-large'; readonly detail: string }
   /** The stream ended without its terminal marker. */
   | { readonly kind: 'truncated' };

@@ -178,5 +178,5 @@ const noResult: Omit<PartOf<'tool-result'>, 'id'> = {
   isError: true,
 };
 
-/** Of a call that is not in the conversation any more, only the result is known. */
+/** Replaces a call that is no longer in the conversation, so that its result can be sent. */
 const lostCall = { type: 'tool-call', name: 'unknown_tool', kind: 'function', input: '{}' } as const;

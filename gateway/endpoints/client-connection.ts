@@ -160,7 +160,7 @@ class ClientConnection {
       this.isOver = false;
       this.begin(request, response, begin, undefined);
     } else if (this.isOver) {
-      // It is never answered: the connection ends with the answer to the one before it.
+      // The request is never answered: the connection ends with the answer before it.
       request.resume();
     } else {
       this.count++;
@@ -249,7 +249,7 @@ class ClientConnection {
 export function onAnswerClosed(response: ServerResponse, served: Served): void {
   const connection = response.req.socket[ownConnection];
   if (connection) connection.hear(response, served);
-  // It came by no connection of the server, as in a drill.
+  // Without a connection of the server, as in a drill.
   else response.once('close', () => served.onClosed());
 }
 
@@ -285,7 +285,7 @@ function dropWhenFull(request: IncomingMessage): () => boolean {
   const { socket } = request;
   let isDropped = false;
   const onPause = (): void => {
-    // It also stops while an answer is not taken.
+    // Node also pauses while an answer is not taken.
     if (request.readableLength < request.readableHighWaterMark) return;
     isDropped = true;
     request.resume();

@@ -21,7 +21,7 @@ import { isLargeBody } from './large-bodies.ts';
 import { parseBody } from './parse-body.ts';
 import { BodyReader, checkBodyHeaders } from './read-body.ts';
 
-/** It was refused before its body was understood. */
+/** For a refusal before the body was parsed. */
 const nothingKnown: Unasked = {};
 
 export class Incoming implements Over, Served {
@@ -126,7 +126,7 @@ export class Incoming implements Over, Served {
           this.end(response.statusCode);
           return;
         }
-        // It may have waited for long.
+        // The request may have waited for long.
         this.refuseIfOver();
         this.serve(place, body);
       })

@@ -20,7 +20,7 @@ interface BodyRoom {
   widen(bytes: number): boolean;
 }
 
-/** One of the two is called, once. */
+/** Exactly one of the two is called, once. */
 interface BodyTaker {
   onBody(chunks: readonly Buffer[]): void;
   /**

@@ -31,9 +31,9 @@ export class RequestBody {
   readonly chunks: readonly Buffer[];
   readonly bytes: number;
   readonly scan: MemberScan;
-  /** One character per byte, of a small body in one piece, until it sets out. */
+  /** One character per byte, for a small body in one piece; dropped when the body is sent. */
   latin1: string | undefined;
-  /** It is valid JSON, of one small chunk; unless this is so, nothing is known of what is inside of its members. */
+  /** Valid JSON in one small chunk; otherwise the content of its members is not scanned. */
   readonly isPlain: boolean;
   /** False: there is nothing for `namesOutsideInput` to find. */
   readonly mayNameOutside: boolean;
@@ -179,7 +179,7 @@ export class RequestBody {
   }
 }
 
-/** One that may well be read again. */
+/** Worth caching, because it may be read again. */
 function isLongValue({ valueStart, valueEnd }: Member): boolean {
   return valueEnd - valueStart > 256;
 }

@@ -52,7 +52,7 @@ export function structuralMax(bytes: number, limits: StructureLimits = structure
 export class JsonStructureError extends Error {
   /** The top-level member at fault, where it is one. */
   readonly member: string | undefined;
-  /** It may well be valid, but it goes over one of the limits. */
+  /** Above one of the limits, though perhaps valid. */
   readonly isOverLimit: boolean;
 
   constructor(message: string, member?: string, isOverLimit = false) {

@@ -239,14 +239,14 @@ export class GuardedStore {
 
 const nothing = { requests: 0, tokens: 0 } as const;
 
-/** One that may still be answered. */
+/** A call without an answer so far. */
 interface Call {
   readonly startedAt: number;
   isOver: boolean;
   giveUp(): void;
 }
 
-/** Of an error nothing but its words: what the client hangs on it can be the password it sent. */
+/** Only the error's message: other members that the client adds may hold the password. */
 function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 200) : 'it failed';
 }

@@ -53,7 +53,7 @@ export class LedgerReader {
   private begunAt: number | undefined;
   private knownAt: number | undefined;
   private isOver = false;
-  /** Of the last answer that did not come. */
+  /** Failure of the last question. */
   private failure: string | undefined;
   private cancelNext = (): void => {};
   private readonly waiting = new Set<() => void>();

@@ -26,7 +26,7 @@ export interface ActualUse {
 export type Outcome =
   | {
       readonly type: 'granted';
-      /** Of each kind of limit one; of the first subject that has it. */
+      /** One for each kind of limit: that of the first subject with such a limit. */
       readonly limitStates: readonly LimitState[];
       /** Ends the reservation; only the first call does anything. */
       settle(spent: ActualUse): void;
@@ -48,7 +48,7 @@ export type Outcome =
       readonly bounds: PeriodBounds;
       readonly isExhausted: boolean;
     }
-  /** It asks for more tokens than the whole limit. */
+  /** The request has more tokens than the whole limit. */
   | {
       readonly type: 'too-large';
       readonly subject: Subject;

@@ -45,7 +45,7 @@ export interface Reservation {
    */
   readonly id?: string | undefined;
   readonly claims: readonly Claim[];
-  /** Of each claim; 0: that limit is not used. */
+  /** Amount of each claim; 0: the limit is not used. */
   readonly amounts: Amounts;
   /** Only with an `id`: what is reserved of a budget comes back when its lease is over. */
   readonly budgets?: readonly BudgetClaim[];
@@ -55,14 +55,14 @@ export interface Reservation {
 
 /** What a subject had used, and how many requests were in flight, before the reservation. */
 export interface Reading {
-  /** Of each limit that was asked, in their order. */
+  /** Use of each limit in the question, in the same order. */
   readonly used: readonly number[];
   readonly held: number;
 }
 
 export interface ReservationAnswer {
   readonly isGranted: boolean;
-  /** Of the clock that it was judged by; Unix milliseconds. */
+  /** Time of the deciding clock; Unix milliseconds. */
   readonly nowMs: number;
   /** In the order of the claims. */
   readonly readings: readonly Reading[];

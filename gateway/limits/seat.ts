@@ -107,7 +107,7 @@ export class Seat {
       rate.found = cell.levels[rate.name].usedAt(rate.limit, rate.leakFor(pods), nowMs);
   }
 
-  /** Of what was found, and for one of so many pods. */
+  /** Whether the last reading has room, for one of so many pods. */
   hasRoomFor(wanted: Wanted, pods: number): boolean {
     if (this.isSaturated(wanted, pods)) return false;
     for (const rate of this.rates) if (rate.lackFor(wanted, pods) > 0) return false;

@@ -19,12 +19,12 @@ export interface Subject {
 export type Amounts = Readonly<Record<Measure, number>>;
 
 export interface Wanted extends Amounts {
-  /** Of the tokens, those that it is sure to ask for: a limit below them lets it never pass. */
+  /** The certain part of the tokens: a limit below it would never let the request pass. */
   readonly tokensMin?: number;
   /** What its owner may have to pay for what is known of it; absent or 0: budgets are no matter of it. */
   readonly nanodollars?: number;
   /** At most, with the part that cannot be known in advance; absent: no more. */
   readonly nanodollarsMax?: number | undefined;
-  /** It is in flight for a while, and settled when it ends. */
+  /** The request is in flight for a while, and settled at its end. */
   readonly takesPlace: boolean;
 }

@@ -24,7 +24,7 @@ export interface MetricReadings {
   coolingKeys(): readonly CoolingKeyFacts[];
   /** Undefined if no journal is kept. */
   journal?(): JournalFigures | undefined;
-  /** Of the door; nothing of it where left out. */
+  /** Readings of the door; left out: no such metrics. */
   readonly load?: LoadReadings;
 }
 
@@ -50,7 +50,7 @@ interface LoadReadings {
   /** 0 while nothing is in flight. */
   loopDelaySeconds(): number;
   bodyBytes(): number;
-  /** Of answers that their clients do not have yet. */
+  /** Bytes of answers that clients have not taken yet. */
   answerBytes(): number;
   /** Heap in use, as a part of its limit. */
   heapShare(): number;

@@ -14,7 +14,7 @@ import { genAiMetrics as table } from './gen-ai-table.ts';
 import { type CounterSeries, type HistogramSeries, HotCounter, HotHistogram } from './hot-metrics.ts';
 import type { RatedAttempt } from './ledger.ts';
 
-/** Of an attempt, what its record does not say. */
+/** Facts of an attempt that its record does not have. */
 export interface AttemptRoute {
   /** The route's own id, not what the caller wrote. */
   readonly model: string;

@@ -2,7 +2,7 @@
 
 /** Since the journal was opened. */
 export interface JournalFigures {
-  /** Of records that are there; each full file counts as full. */
+  /** Bytes of stored records; each full file counts as full. */
   readonly bytes: number;
   readonly failedWrites: number;
   readonly replayedRecords: number;

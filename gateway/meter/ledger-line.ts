@@ -117,7 +117,7 @@ function keyText({ key, namespace }: Caller): KeyText {
   return text;
 }
 
-/** Of the second last written, up to its point. */
+/** Text of the last written second, up to its decimal point. */
 let second = { sinceMs: Number.NaN, text: '' };
 
 /** RFC 3339, UTC: most attempts begin in the second of the one before. */

@@ -36,11 +36,11 @@ export interface AttemptFacts {
   readonly isSent?: boolean | undefined;
   /** The upstream's own counts; undefined if it gave none. */
   readonly usage: Usage | undefined;
-  /** They are of its beginning alone: what they say of the output is no count of it. */
+  /** The counts are from the answer's beginning: their output is only a placeholder. */
   readonly lacksOutput?: boolean | undefined;
   /** Whether the upstream goes on generating after the connection ends; undefined: it has not said so. */
   readonly goesOn?: boolean | undefined;
-  /** It was asked to. */
+  /** The caller asked for a background answer. */
   readonly isBackground?: boolean | undefined;
   /** Our own count of what was generated. */
   readonly outputEstimate: number;
@@ -191,6 +191,6 @@ function goesOn(facts: AttemptFacts): boolean {
 function mayHaveWorked({ outcome, outputEstimate, isSent, goesOn, status = 200 }: AttemptFacts): boolean {
   if (goesOn === true) return true;
   if (outcome === 'answered' || outcome === 'interrupted' || outputEstimate > 0) return true;
-  // One that has refused it has not.
+  // An upstream that refused the request did not work.
   return outcome === 'cancelled' && isSent === true && status === 200;
 }

@@ -68,7 +68,7 @@ export class MeteredAttempt extends OpenAttempt implements AttemptFacts {
   private readonly request: MeteredRequest;
   private readonly asked: MeteredCall;
   private readonly candidate: MeteredCandidate;
-  /** Of a plain answer nothing is known until it is whole. */
+  /** The stream; undefined for a plain answer, of which nothing is known until it is whole. */
   private readonly stream: AnswerStream | undefined;
   private readonly clock: Clock;
   private readonly startedAt: number;

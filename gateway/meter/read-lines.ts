@@ -14,7 +14,7 @@ export async function readLines(
   end: number | undefined,
 ): Promise<Buffer | undefined> {
   const file = await openExisting(path);
-  // One that has not been written to yet: its only place is the beginning.
+  // A file without a write so far can only be read at its beginning.
   if (!file) return offset === 0 && end === 0 ? Buffer.alloc(0) : undefined;
   try {
     const { size } = await file.stat();

@@ -36,7 +36,7 @@ interface Counting extends Omit<Group, 'count'> {
 
 /** Lines of single refusals that one gateway writes in a second. */
 const linesPerSecond = 20;
-/** Of such lines, as long as no ledger has taken them. */
+/** Bytes of single lines that no ledger has taken yet. */
 const openBytesMax = 1024 * 1024;
 /** Names in a window that no model has: a caller may write any. */
 const unknownModelsMax = 50;

@@ -69,7 +69,7 @@ export class RequestMetrics {
         if (provider.entry.isPlatform) this.begin(entry.model, provider.entry.id, target.price !== null);
     for (const { entry } of unavailable.routes)
       this.counters.unavailableRequests.add(0, entry.model, entry.reason);
-    // They hold series that may be gone.
+    // Cells hold series that may be gone.
     this.requestCells.clear();
     this.upstreamCells.clear();
   }
@@ -88,7 +88,7 @@ export class RequestMetrics {
     this.genAi.onRequest(cell.genAi, facts);
   }
 
-  /** It led to no model. How long that took says nothing about those that are served. */
+  /** The request led to no model, so its duration says nothing about served requests. */
   onRefused(endpoint: string, status: number): void {
     this.counters.requests.add(1, endpoint, unfoundModel, String(status));
   }
@@ -236,7 +236,7 @@ interface RequestCell {
   readonly genAi: GenAiRequests;
 }
 
-/** Of a provider and an upstream model. */
+/** Series of a provider and an upstream model. */
 interface UpstreamCell {
   stream: StreamSeries | undefined;
   /** By model of the route. */

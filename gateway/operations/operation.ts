@@ -7,7 +7,7 @@ import type { Asking, Exchange, PipelineParts } from '../pipeline/parts.ts';
 import type { Over } from '../pipeline.ts';
 
 export interface Operation {
-  /** Of its row in the catalogue, which says where it is asked for. */
+  /** Name of its row in the catalogue, which has its endpoint. */
   readonly name: OperationName;
   /** Whether a large body has to be parsed whole before it is served; else its top-level members are enough. */
   mustParse(parts: PipelineParts, asking: Pick<Asking, 'dialect' | 'view' | 'caller' | 'body'>): boolean;

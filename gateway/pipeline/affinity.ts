@@ -64,7 +64,7 @@ function beginningOf(head: string): string {
   return turns.replace(/[\s,\]]+$/, '');
 }
 
-/** Of a turn that is cut before it says whose it is, nothing counts: it may be the model's. */
+/** A turn that is cut before its role does not count: it may be the model's. */
 function knownEnd(head: string): number {
   const { begin, isOpen } = lastItem(head);
   const isUnknown = isOpen && !byCaller.test(head.slice(begin));

@@ -48,7 +48,7 @@ import type { CallBodies } from './call-bodies.ts';
 import type { Answer, PipelineParts, RoutedExchange } from './parts.ts';
 import { askOf, credentialOf, type Outgoing, sendUpstream } from './send-upstream.ts';
 
-/** Of the events that an answer comes in: each token has its frame around it. */
+/** Limit for the events of an answer: each token has a frame around it. */
 const gatheredBytesMax = 2 * plainBytesMax;
 
 /** What an attempt gives its answer to; undefined: one in one piece. */
@@ -232,7 +232,7 @@ function readPlain(
   }
   const document = same.relayAnswer(bytes, facts, marksAs, head);
   if (!document.ok) return document;
-  // Of what came: what was put in only makes it look whole.
+  // Judged before repairs, because added members only make an answer look whole.
   const flaw = delivery.isAssured ? same.flawOf(parseObject(bytes)) : undefined;
   if (flaw !== undefined) return unusable(flaw);
   const named = delivery.namesRequested ? answerAsRequested(document.body, facts.model) : document.body;

@@ -42,7 +42,7 @@ export interface CallingRequest {
   readonly totalAt: number;
   /** What a call is expected to use. */
   readonly tokensOfCall: number;
-  /** Of them, those of the answer. */
+  /** The answer's part of them. */
   readonly outputOfCall: number;
   /** Nothing has been sent to the client so far. */
   readonly isUndelivered: boolean;
@@ -70,7 +70,7 @@ export type CallEnd = Pick<CallJob<Answer>, 'onOver' | 'onThrown'>;
 const fullMsMin = 1_000;
 
 const noSignal = { type: 'none' } as const;
-/** Of an attempt that has not failed, nothing of it matters. */
+/** For an attempt that has not failed, where these facts do not matter. */
 const noFacts: SignalFacts = { rateLimitCooldownMs: 0, hasStoredState: false };
 
 export class UpstreamJob implements CallJob<Answer>, MeteredCall {

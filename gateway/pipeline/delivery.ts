@@ -8,7 +8,7 @@ import { GatewayError } from '../request/errors.ts';
 export interface Delivery {
   /** The caller gets a whole, usable answer or an error: a failure before that stays hidden. */
   readonly isAssured: boolean;
-  /** Of streamed answers. */
+  /** For streamed answers. */
   readonly commitRule: CommitRule;
   /** A plain answer is fetched as a stream, so that the timers of a stream see it. */
   readonly fetchesStream: boolean;

@@ -13,7 +13,7 @@ import { tokensOfPages } from './estimate-input.ts';
 export interface SpendEstimate {
   /** Input, and the most that may be answered. */
   readonly tokens: number;
-  /** Of them, those that the caller asks for itself: its input, and the bound that it sets. */
+  /** The part that the caller itself sets: its input, and its bound of the answer. */
   readonly tokensMin: number;
   /** As often as it is sent. */
   readonly input: number;
@@ -67,7 +67,7 @@ export function estimateSpend(
   };
 }
 
-/** Of an answer whose caller sets none: at the target that lets it be longest. */
+/** Bound of an answer without one of the caller: that of the target with the largest default. */
 function boundOf(route: Plan['route'], ofDialect: number | undefined): number {
   const { preset, isPreset } = presetsOf(route);
   return isPreset ? preset : Math.max(preset, ofDialect ?? route.entry.maxOutputTokens ?? outputTokensGuess);

@@ -217,7 +217,7 @@ export function fullnessOf(
   }
 }
 
-/** Of each entry of a table one, for as long as the table is used. */
+/** One subject for each entry of a table, as long as the table is used. */
 const subjects = new WeakMap<object, Subject>();
 
 const noLimits: RateLimits = {};
@@ -239,7 +239,7 @@ function subjectOf(
   return [subject];
 }
 
-/** Of an attempt, what its caller is held to: what failed before anything was delivered is no use of theirs. */
+/** Tokens that an attempt uses of its caller's limits: none if it failed before delivery. */
 export function tokensOfCaller({
   outcome,
   payer,

@@ -35,7 +35,7 @@ import type { UnusableAnswer } from './log-cause.ts';
 /** What lives as long as the process. */
 export interface PipelineParts {
   readonly clock: Clock;
-  /** Of that clock. */
+  /** Timers of that clock. */
   readonly timers: TimerQueue;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;

@@ -43,7 +43,7 @@ export class StreamedAnswer implements ClientSink, ClientStreamOwner {
   readonly keepAliveMs: number;
   readonly keepAlive: string;
   readonly streaming: Streaming;
-  /** Of the attempt in flight. */
+  /** Stream of the attempt in flight. */
   stream: AnswerStream | undefined;
   private readonly request: StreamedRequest;
   private readonly held: HeldAnswer | undefined;

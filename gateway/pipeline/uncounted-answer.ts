@@ -24,7 +24,7 @@ export function uncountedAnswer({
 }: Pick<AttemptResult<unknown>, 'uncounted' | 'sample' | 'outputEstimate'>): UncountedAnswer {
   const { text, events } = sample === undefined ? { text: '', events: 0 } : sampledText(sample);
   if (events === 0) return { tokens: outputEstimate, text: uncounted, length: uncounted?.length };
-  // It is taken to go on as it begins.
+  // The rest of the answer is assumed to be like its beginning.
   const times = Math.max(1, outputEstimate / events);
   const tokens = estimateTokens(text);
   return {

@@ -29,7 +29,7 @@ export interface GatewayOptions {
   readonly holder: TableHolder;
   readonly journal: Journal;
   readonly showProvider: boolean;
-  /** Of pages that may ask from the browser, such as `https://penstock.example.com`; none if left out. */
+  /** Origins of pages that may call from a browser, such as `https://penstock.example.com`; none if left out. */
   readonly allowedOrigins?: readonly string[];
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;

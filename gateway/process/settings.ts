@@ -155,7 +155,7 @@ export interface GatewaySettings {
   readonly showProvider: boolean;
   readonly allowedOrigins: readonly string[];
   readonly lookups: { readonly threads: number };
-  /** Those that were set. */
+  /** Only the bounds that are set. */
   readonly bounds: Partial<DoorBounds>;
   readonly watchdogMs: number;
   readonly limits: LimitSettings;

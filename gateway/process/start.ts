@@ -43,7 +43,7 @@ export interface RunningGateway extends Drain {
   /** Origin of the client-facing server, e.g. `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly metricsUrl: string;
-  /** Of the exchange, if there is one. */
+  /** URL of the exchange, if there is one. */
   readonly internalUrl: string | undefined;
   /** The same over TLS. */
   readonly internalTlsUrl: string | undefined;

@@ -25,7 +25,7 @@ interface GatewayErrorOptions {
     | undefined;
 }
 
-/** Of the words of callers in an error; whole messages may hold those of an upstream, and are read by programs too. */
+/** Longest quote of a caller in an error; whole messages may hold an upstream's text, and are read by programs too. */
 const wordsMax = 256;
 const messageMax = 4_096;
 

@@ -26,7 +26,7 @@ export interface Circuit {
   readonly openings: number;
   readonly openedAtMs: number;
   readonly openUntilMs: number;
-  /** One word: the failure that opened it last, or the last one since. */
+  /** One word: the failure that opened the breaker, or the last failure since. */
   readonly cause: string | undefined;
   /** When the last trial of a half-open circuit began. */
   readonly trialSinceMs: number | undefined;

@@ -23,13 +23,13 @@ export interface SendOptions {
   onSent(records: number): void;
   /** Called for each failed batch, which is kept and retried. */
   onFailed(reason: string): void;
-  /** It is too large for the receiver even alone: the others go on without it. It stays in the ledger for its age. */
+  /** The record is too large for the receiver even alone: others go on without it. It stays in the ledger as long as any record. */
   onLeftOut(record: LeftOut): void;
 }
 
 interface LeftOut {
   readonly id: string;
-  /** Of the batch that has nothing but it. */
+  /** Size of a batch with only this record. */
   readonly bodyBytes: number;
 }
 
@@ -37,7 +37,7 @@ interface LeftOut {
 export const EVENTS_SINK = 'events';
 
 const batchMax = 100;
-/** One that was too large: the next ones are smaller for so long. Tried with each, a whole batch would make every other one a failure. */
+/** After a batch that was too large, batches are smaller for this long: a full batch each time would fail every second try. */
 const smallerForMs = 3_600_000;
 const idleMs = 1_000;
 const timeoutMs = 30_000;

@@ -201,7 +201,7 @@ function pricingAnswer(line: string | undefined) {
   };
 }
 
-/** Of attempts at one thing: how many came to a good end, and when one last did not. */
+/** Attempts at one thing: how many succeeded, and when the last one failed. */
 export function healthAnswer(
   rows: readonly OutcomesRow[],
   by: readonly ('provider' | 'upstreamModel' | 'route')[],

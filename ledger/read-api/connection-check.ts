@@ -16,7 +16,7 @@ import { readMembers } from './read-members.ts';
 
 export const CONNECTION_CHECK_PATH = '/v1/connection-check';
 
-/** Of one namespace in a minute, and in progress for all. */
+/** Tests of one namespace in a minute, and tests of all namespaces in progress. */
 const perMinuteMax = 20;
 const atOnceMax = 8;
 const minuteMs = 60_000;

@@ -67,7 +67,7 @@ async function askOne(
   return answer;
 }
 
-/** Of an older gateway too, which knows no such path. */
+/** Also the 404 of an older gateway, which has no such endpoint. */
 function unknownTo(body: unknown) {
   const { error } = z.looseObject({ error: z.string().optional() }).parse(body);
   return error?.startsWith('only ')

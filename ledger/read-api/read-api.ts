@@ -86,7 +86,7 @@ const questionsMax = 32;
 /** Batch of names for questions about thousands: between two batches journals can be stored. */
 const namesAtOnce = 500;
 
-/** Of a longer period the first tokens of models and providers are not read: they are in no sums. */
+/** For a longer period, first-token times of models and providers are not read, because no sums hold them. */
 const firstContentsMsMax = 2 * 3_600_000;
 
 type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
@@ -380,7 +380,7 @@ async function relay(
   });
 }
 
-/** It takes as long as the provider does, and so no place of other questions. */
+/** Takes as long as the provider does, and so must not hold a place of other questions. */
 async function checkConnection(
   parts: ReadApiParts,
   places: Places,

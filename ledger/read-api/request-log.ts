@@ -90,7 +90,7 @@ async function readRows(
 
 interface PartOfLog {
   readonly rows: readonly LogRow[];
-  /** Of older ones nothing is known yet; undefined: there are none. */
+  /** Start of the next page; undefined: no older requests. */
   readonly next: LogPlace | undefined;
 }
 
@@ -194,7 +194,7 @@ async function withoutRowAnswer(store: Store, question: LogQuestion) {
   const rows = await Promise.all(
     wheres.map((where) => store.singleRefusalCount({ ...stretch, where, limit: countedMax + 1 })),
   );
-  // Of so many the sums are the most that is read here, and are not needed.
+  // Above this number the sums were not read completely, and are not needed.
   if (sum(rows) > countedMax) return {};
   const refused = await Promise.all(
     wheres.map(

@@ -24,7 +24,7 @@ export async function readSpendPage(
   // The caller's sequence is ahead: it is from another ledger, or from this one before a restore.
   if (last < after) return { ledger, sequence: 0, hasMore: true, keys: [], namespaces: [] };
   const changed = await store.changed('apiKey', after, limit);
-  // As the first question found it: a key that has changed since comes again, and none is passed over.
+  // The sequence at the first question: a key that has changed since comes again, and no key is missed.
   const sequence = changed.at(-1)?.sequence ?? after;
   // The last record of a namespace is the last one of a key of it: so these are no more than the keys.
   const namespaces = await store.changed('namespace', after, limit, sequence);

@@ -29,7 +29,7 @@ const TABLES = [
   'ledger_sinks',
 ] as const;
 
-/** Of a sequence, the highest that was given out, also to records that have gone. */
+/** The highest sequence that was given out, also to deleted records. */
 const LAST_SEQUENCE = `SELECT MAX(sequence) AS last FROM
   (SELECT sequence FROM ledger_records UNION ALL SELECT sequence FROM ledger_keys) AS given`;
 
@@ -149,7 +149,7 @@ export function* refusalLinesOf(path: string): Generator<readonly string[]> {
 }
 
 interface CopyFacts {
-  /** Of the ledger that it is of. */
+  /** Identity of the copied ledger. */
   readonly identity: string;
   /** The day before which its records have gone; empty: none have. */
   readonly keptFrom: string;

@@ -18,7 +18,7 @@ export function largestQuery({
   ...stretch
 }: LargestQuery): Query | undefined {
   const { namespace, ...more } = where;
-  // They do not know how an attempt ended.
+  // Sums of spenders do not know how an attempt ended.
   if (largestBy === 'failed') return undefined;
   if (by !== 'apiKey' || Object.keys(more).length > 0 || !isWhole(stretch, 'day')) return undefined;
   const { column, days, totals } = SPENDERS[by];

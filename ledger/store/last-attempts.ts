@@ -3,7 +3,7 @@
 
 import type { AddedRow } from './row.ts';
 
-/** Of an id, `<request>.<attempt>`, all but the number. */
+/** An id, `<request>.<attempt>`, without the number. */
 export const beforeNumber = (record: string): string => `RTRIM(${record}.id, '0123456789')`;
 
 /** Whatever an id may be, it is read without an error: nine digits are a number to both databases, and none is NULL. */

@@ -76,7 +76,7 @@ export function stretchesOf(query: LogQuery, days: readonly string[], hours: rea
     .map((one) => ({ from: new Date(one.fromMs).toISOString(), to: new Date(one.toMs).toISOString() }));
 }
 
-/** Of a page that goes on, only what is older. */
+/** For a further page, only older requests. */
 function upTo({ from, to, before }: LogQuery): Stretch {
   const { toMs } = boundsOf({ from, to });
   return before === undefined || before.ms >= toMs

@@ -215,7 +215,7 @@ async function takePages(run: Run, pages: readonly PageRows[], nowMs: number): P
   const added = sorted.map(({ rows }) =>
     rows.flatMap((row): AddedRow[] => {
       const sequence = sequences.get(row.id);
-      // Of two pages with one id the first has brought it.
+      // If two pages have one id, the first page has stored it.
       sequences.delete(row.id);
       return sequence === undefined ? [] : [{ ...row, sequence }];
     }),

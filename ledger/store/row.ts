@@ -167,7 +167,7 @@ export interface Arrival {
   readonly nowMs: number;
 }
 
-/** Of two with one id the first of the page is the record, as it is of the whole ledger. */
+/** If two records have one id, the first of the page counts, as in the whole ledger. */
 export function pageRows(page: Page): PageRows {
   const { source, cursor, entries, refusals = [], refusalSums = [], asides } = page;
   const rows = new Map<string, RecordRow>();
@@ -196,7 +196,7 @@ export function digestOf(source: string, line: string): string {
   return createHash('sha256').update(`${source}\n`).update(line).digest('hex');
 }
 
-/** Of what the first contents of streams take, see `roll-up.ts`. */
+/** Steps of first-content times, see `roll-up.ts`. */
 export const TWO_DIGIT_STEPS = [1, 10, 100, 1_000, 10_000] as const;
 
 export type AddedRow = RecordRow & { readonly sequence: number };

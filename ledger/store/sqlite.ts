@@ -57,7 +57,7 @@ export async function openSqliteStore(
       return { async close() {} };
     },
     async cursorOf(source) {
-      // Of the writer: what it has committed is what counts.
+      // Asked of the writer, because only committed pages count.
       const [row] = await writer.call('query', cursorQuery(source));
       return row === undefined ? undefined : String(row.cursor);
     },
@@ -141,7 +141,7 @@ async function openThread(start: WorkerStart, onEnd: (reason: string) => void): 
     async close() {
       isClosing = true;
       await call('close').catch(() => {
-        // It has ended before.
+        // The thread has ended already.
       });
       await exit;
     },

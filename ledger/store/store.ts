@@ -85,7 +85,7 @@ export interface SumsQuery extends Stretch {
   /** None: one row of everything. By less than a day, or from and to within one, only as far back as records are kept. */
   readonly by: readonly Dimension[];
   readonly where?: Filter;
-  /** Of these alone: values of one dimension. */
+  /** Only these values of one dimension. */
   readonly among?: Among | undefined;
   /** The largest first; else rows are in the order of their groups. */
   readonly largestBy?: Weight | undefined;
@@ -149,11 +149,11 @@ export interface Use {
   readonly costPicodollars: bigint;
 }
 
-/** Of one key or namespace; periods are those that now is in, UTC, weeks from Monday. */
+/** Spend of one key or namespace in the present periods, UTC, weeks from Monday. */
 export interface Spend {
   /** `namespace/name` of an ApiKey, or of a namespace its name. */
   readonly name: string;
-  /** Of its last record; grows with each. */
+  /** Sequence of its last record; grows with each. */
   readonly sequence: number;
   /** Unix milliseconds of the start of its last attempt. */
   readonly lastUsedMs: number;
@@ -193,7 +193,7 @@ type UseRow = readonly [
   usd: string,
 ];
 
-/** Of each what `Spend` says, and no more than when it was used last and what it cost: in dollars, exact. */
+/** A short form of `Spend` with only the last use and the costs: in dollars, exact. */
 export type CostsRow = readonly [
   name: string,
   lastUsedMs: number,
@@ -215,7 +215,7 @@ export interface LastFailure {
   readonly group: SumsRow['group'];
   /** Unix milliseconds of its start. */
   readonly atMs: number;
-  /** Of the last one that was taken in; undefined: it is kept no longer. */
+  /** Line of the last stored failure; undefined: no longer kept. */
   readonly line?: string;
 }
 
@@ -236,7 +236,7 @@ export interface Changed {
 export interface LedgerState {
   /** Created with the tables, so a new ledger has another one. */
   readonly id: string;
-  /** Of the last record that was taken in; 0 before the first. It goes back only where the tables were. */
+  /** Sequence of the last stored record; 0 before the first. Falls only after a restore. */
   readonly sequence: number;
   /** `YYYY-MM-DD`: records of days before it may have gone. Empty: none have. */
   readonly keptFrom: string;

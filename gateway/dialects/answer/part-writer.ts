@@ -35,14 +35,14 @@ interface WaitingPart {
   readonly head: PartHead;
   readonly tool: NamedTool | undefined;
   readonly waiting: { readonly text: string; readonly logprobs: readonly unknown[] | undefined }[];
-  /** Of what waits, of its state, and of input to be unwrapped. */
+  /** Bytes of waiting text, of the part's state, and of input to be unwrapped. */
   keptBytes: number;
   hasInput: boolean;
   /** The end of what came, where it may be half a character; with the probabilities of its tokens. */
   half: { readonly text: string; readonly logprobs: readonly unknown[] | undefined } | undefined;
   /** Input that can be unwrapped only as a whole. */
   wrapped: KeptText | undefined;
-  /** Of a call whose input is an object; absent if only the upstream knows where it ends. */
+  /** Finds the end of an object input; absent if only the upstream knows the end. */
   readonly inputEnd: ObjectEnd | undefined;
   /** Nothing that could still come belongs to it. */
   isWhole: boolean;

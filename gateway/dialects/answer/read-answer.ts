@@ -40,7 +40,7 @@ export const answerLimits: StructureLimits = {
   bytesPerToken: 1,
 };
 
-/** Of what is smaller, nothing that it may hold can hurt. */
+/** Smaller answers are not scanned, because parsing them is cheap whatever they hold. */
 const scannedBytesMin = 4 * 1024;
 
 /** The fault of JSON that would take too much time or memory to parse. */

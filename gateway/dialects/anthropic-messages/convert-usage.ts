@@ -10,13 +10,13 @@ export interface MessagesCounters {
   readonly input?: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
-  /** Of the writes, those for an hour. */
+  /** The part of the cache writes that is kept for an hour. */
   readonly cacheWriteHour?: number;
   readonly output?: number;
   readonly thinking?: number;
   /** Use in addition to the totals, which is billed too. */
   readonly beside?: BesideTotals;
-  /** One of the two that every message has was no count. */
+  /** One of the two mandatory counts was not a number. */
   readonly isAbsurd?: boolean;
   /** The output count came with the end of the message; the count at its beginning is only a placeholder. */
   readonly isFinal?: boolean;
@@ -124,18 +124,18 @@ function isBesideTotals(one: JsonRecord, served: JsonRecord | undefined): boolea
   return isOfAnother && (count(one.output_tokens) ?? 0) > 0;
 }
 
-/** Of a model that answers; `fallback_message` is the last of one that does so in another's place. */
+/** A turn of the model that answers; `fallback_message` is the last turn of a model that replaced another. */
 function isTurn(type: unknown): boolean {
   return type === 'message' || type === 'fallback_message';
 }
 
-/** Of a plain message, which tells its counts once: without its output they are none. */
+/** For a plain message. Without its output count, the usage counts as missing. */
 export function plainUsageOf(usage: unknown): Usage | undefined {
   const counters = mergeCounters({}, usage);
   return counters.output === undefined ? undefined : usageOf(counters);
 }
 
-/** Of as much of a message as has come. Where its end tells no output, the input is what the beginning said of it. */
+/** For a message so far. If its end has no output count, only the input of its beginning counts. */
 export function countsSoFar(counters: MessagesCounters): Pick<AnswerFacts, 'usage' | 'lacksOutput'> {
   return { usage: usageOf(counters), lacksOutput: !counters.isFinal };
 }

@@ -11,7 +11,7 @@ import { giveCallIds } from './call-ids.ts';
 import { encodeMessagesUsage } from './convert-usage.ts';
 import { encodeEnding } from './map-finish-reason.ts';
 
-/** Of several choices the first: the dialect has no way to ask for more. */
+/** Encodes only the first choice: the dialect cannot ask for more. */
 export function encodeMessagesAnswer(answers: readonly ModelAnswer[], head: AnswerHead): Buffer {
   const [answer] = answers;
   const choice: AnswerChoice = answer?.choices[0] ?? { index: 0, parts: [], finish: 'stop' };

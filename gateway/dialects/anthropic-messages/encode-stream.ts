@@ -35,13 +35,13 @@ class MessageEncoder implements PartsEncoder {
   private readonly callId: (upstreamId: string) => string;
   private model: string;
   private usage: Usage | undefined;
-  /** Of all text, for upstreams that count no tokens. */
+  /** Length of all text, for upstreams that report no tokens. */
   private outputLength = 0;
   private ending: Ending | undefined;
   private hasStarted = false;
   private hasCalls = false;
   private hasRefusal = false;
-  /** Of the block that is open, else of the next. */
+  /** Of the open block, or of the next one. */
   private index = 0;
   /** Type of the open part, and so of its deltas. */
   private part: PartHead['type'] | undefined;

@@ -54,7 +54,7 @@ const efforts = ['low', 'medium', 'high'];
 /** `claude-opus-4-8`, `anthropic.claude-3-7-sonnet-20250219-v1:0`, `claude-sonnet-4.5`, `claude-sonnet-4@20250514`. */
 const named = /claude(?:-[a-z]+)*-(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?/;
 
-/** Of Claude: 408 for 4.8, newer than all where the name tells none; undefined for other models. */
+/** Claude's release: 408 for 4.8, the newest if the name does not say; undefined for other models. */
 function releaseOf(model: string): number | undefined {
   const name = model.toLowerCase();
   if (!name.includes('claude')) return undefined;

@@ -14,7 +14,7 @@ interface OpenBlock {
   readonly type: string;
   signature: string;
   hasText: boolean;
-  /** Of a call: what stood in the block's start, for upstreams that send no deltas. */
+  /** Input of a call in its block's start, for upstreams that send no deltas. */
   readonly input: string;
   keptBytes: number;
 }

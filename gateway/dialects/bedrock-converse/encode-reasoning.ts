@@ -13,7 +13,7 @@ interface EncodedReasoning {
   /** Undefined: the model's own. */
   readonly maxTokens: number | undefined;
   readonly takesSampling: boolean;
-  /** It thinks as it was asked to, or was not asked. */
+  /** False if the model cannot think as requested. */
   readonly isKept: boolean;
 }
 

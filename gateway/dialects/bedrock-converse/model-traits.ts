@@ -6,7 +6,7 @@ export interface ConverseTraits extends ModelTraits {
   /** What its own request fields are called by. */
   readonly maker: 'claude' | 'nova' | 'nova-2' | 'gpt-oss' | 'other';
   readonly takesCachePoints: boolean;
-  /** Of a tool result: that the tool has failed. */
+  /** Takes a status in a tool result, to say that the tool failed. */
   readonly takesErrorStatus: boolean;
 }
 

@@ -130,7 +130,7 @@ function mediaOf({ parts }: PartOf<'tool-result'>): readonly WirePart[] {
   return parts.flatMap(partsOf).filter(({ text }) => text === undefined);
 }
 
-/** Of text: what this provider gave; foreign state has been left out before. */
+/** Signature of a text part; foreign state has been removed before. */
 function signatureOf({ opaque }: PartOf<'thinking'>): string | undefined {
   return opaque?.state.kind === 'signature' ? opaque.state.value : undefined;
 }

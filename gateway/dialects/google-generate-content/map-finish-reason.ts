@@ -29,7 +29,7 @@ export function isFailure(reason: string): boolean {
 
 interface ReadFinish {
   readonly finish: FinishReason;
-  /** It says nothing of a natural end. */
+  /** The reason is not that of a natural end. */
   readonly isAssumed?: true;
 }
 

@@ -46,7 +46,7 @@ export function traitsOf(upstreamModel: string): ModelTraits {
 
 const newest = 99;
 
-/** Of an alias such as `gemini-flash-latest` the newest; undefined where the name says none. */
+/** The newest for an alias such as `gemini-flash-latest`; undefined if the name has no generation. */
 function generationOf(name: string): number | undefined {
   const [, version] = /^gemini-(\d+(?:\.\d+)?)(?![\d.])/.exec(name) ?? [];
   if (version !== undefined) return Number(version);

@@ -14,7 +14,7 @@ export class CandidateReader {
   private calls = 0;
   private reason = '';
   private message: string | null = null;
-  /** It has said how it ended, and nothing came after that. */
+  /** The finish reason came, and no content after it. */
   hasEnded = false;
 
   constructor(writer: PartWriter, facts: AnswerFacts, origin: string) {

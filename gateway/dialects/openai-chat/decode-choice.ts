@@ -12,7 +12,7 @@ import { ReasoningReader } from './decode-reasoning.ts';
 interface ChatChoiceReading {
   /** Marks what the provider wants back. */
   readonly origin: string;
-  /** Of a plain answer; else it comes in pieces. */
+  /** True for a plain answer; a stream comes in pieces. */
   readonly isWhole: boolean;
 }
 
@@ -24,7 +24,7 @@ class ChatChoiceReader implements ChoiceReader {
   private readonly writer: PartWriter;
   private readonly calls: CallReader;
   private readonly reasoning: ReasoningReader;
-  /** Of tokens whose text has not come yet: half a character has none. */
+  /** Log probabilities of tokens without text so far, such as half a character. */
   private logprobs: unknown[] = [];
   private logprobsBytes = 0;
   /** What the provider wants back with the whole message. */

@@ -12,7 +12,7 @@ interface EffortMembers {
   readonly thinking: unknown;
 }
 
-/** Of the three the first that says something; those that are not understood are noted as unknown. */
+/** The first of the three that sets an effort; unknown values are noted as unknown. */
 export function decodeEffort(
   { effort, reasoning, thinking }: EffortMembers,
   note: NoteAsk,
