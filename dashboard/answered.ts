@@ -29,7 +29,7 @@ export function statusWord({ status }: Pick<Answered, 'status'>): string {
   return status === undefined ? 'gone' : `${Math.floor(status / 100)}xx`;
 }
 
-/** It lasts as long as a page is open. */
+/** A watch, which lasts as long as its page is open. */
 export function isStream({ route, status }: Answered): boolean {
   return route === '/api/watch' && status === 200;
 }

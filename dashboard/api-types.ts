@@ -1,6 +1,6 @@
 // What do pages and server tell each other? The JSON of every answer below `/api/`; types alone, so that pages can import them.
 
-/** Of the server's own refusals. Kubernetes' Status objects and the ledger's errors pass as they are. */
+/** The server's own refusals. Kubernetes' Status objects and the ledger's errors are passed on unchanged. */
 export interface ErrorAnswer {
   readonly error: { readonly message: string; readonly code: ErrorCode };
 }
@@ -98,11 +98,11 @@ export type KeySort = 'name' | 'owner' | 'lastUsed' | 'spend' | 'expires';
 /** `GET /api/rows/apikeys?namespace=&q=&state=&sort=&order=&limit=&offset=` */
 export interface KeyRowsAnswer {
   readonly rows: readonly KeyRow[];
-  /** Of all that fit, on this page or not. */
+  /** Number of all matching keys, on this page or not. */
   readonly total: number;
   /** When Kubernetes was asked, RFC 3339. */
   readonly at: string;
-  /** Of the last change that is in it. Another pod may know of later ones already, and tell of them by its streams. */
+  /** Version of the last change in it. Another pod may have later changes already, and report them over its streams. */
   readonly resourceVersion: number;
   /** Where spend is from: the ledger of this second, or the slow report in the status of each key. */
   readonly spendFrom: 'ledger' | 'status';

@@ -7,7 +7,7 @@ export interface ClusterCall {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
-  /** Of a PATCH: which kind it is. */
+  /** The kind of a PATCH. */
   readonly contentType?: string;
 }
 

@@ -118,7 +118,7 @@ async function addApi(api: FastifyInstance, door: Door): Promise<void> {
   await api.register(ownPages);
 }
 
-/** One session cannot take all that the others need. */
+/** Limits one session, so that it cannot take what others need. */
 function boundQuestions(own: FastifyInstance, door: Door): void {
   const inFlight = new Map<string, number>();
   own.addHook('onRequest', async (request, reply) => {

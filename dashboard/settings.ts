@@ -35,7 +35,7 @@ const settingsSchema = z.object({
       context.addIssue({ code: 'custom', message: mustBeOrigins });
       return z.NEVER;
     }),
-  /** Of proxies whose word is taken for where a request came from. */
+  /** Proxies whose forwarded address of a request is trusted. */
   PENSTOCK_DASHBOARD_PROXIES: z
     .string()
     .default('')

@@ -29,7 +29,7 @@ export interface Oidc {
   finish(returned: URL, flow: OidcFlow): Promise<Tokens>;
   /** The next id token, and what the one after it is had with. @throws {SignInFailed} */
   renew(refreshToken: string): Promise<Tokens>;
-  /** It is good for nothing any more (RFC 7009), where the issuer can do that. @throws {SignInFailed} */
+  /** Revokes the token (RFC 7009), if the issuer can do that. @throws {SignInFailed} */
   revoke(refreshToken: string): Promise<void>;
 }
 

@@ -29,7 +29,7 @@ export interface DebugTable {
 
 interface DebugPod {
   readonly name: string;
-  /** Of the table it runs; null where it runs none, or did not say. */
+  /** Epoch of the table that the pod runs; null without a table, or without an answer. */
   readonly epoch: number | null;
   readonly generation: number | null;
   /** How many generations it is behind. */

@@ -71,7 +71,7 @@ export function createFairLine(laneOf: (key: string) => Lane = () => oneLane): F
 function takeHead(lane: Waiting): readonly [string, number] | undefined {
   let next = lane.head.next();
   if (next.done === true) {
-    // One that has come to the end does not see what is added later.
+    // A finished iterator would not see keys that are added later.
     lane.head = lane.keys.entries();
     next = lane.head.next();
   }
@@ -80,7 +80,7 @@ function takeHead(lane: Waiting): readonly [string, number] | undefined {
   return next.value;
 }
 
-/** Of an object by `Kind/namespace/name`: each namespace is a lane, and what people write goes before keys that are made in numbers. */
+/** The lane of an object, by `Kind/namespace/name`: each namespace is a lane, and objects that users write go before keys that are issued in bulk. */
 export function laneOfObject(key: string): Lane {
   const [kind = '', namespace = ''] = key.split('/', 2);
   const isFirst = kind !== 'ApiKey';

@@ -49,7 +49,7 @@ export function buildHealthServer({ registry, isSynced, longestRunMs, debugTable
   });
 }
 
-/** As the query says, else as the head says; `curl` alone asks for anything, and gets data. */
+/** The query decides, else the Accept header; plain `curl` accepts anything, and gets JSON. */
 function formatOf(query: string | undefined, accept: string | undefined): string {
   const asked = new URLSearchParams(query).get('format');
   if (asked !== null) return asked;

@@ -9,7 +9,7 @@ export interface Sender {
   readonly origin: string | undefined;
 }
 
-/** Of whatever changes something: it must be known to come from a page of ours. */
+/** For changes: the request must be known to come from our own page. */
 export function isOwnPage({ site, origin }: Sender, place: Place): boolean {
   if (site !== undefined && site !== 'same-origin') return false; // guard: cross-origin-change
   if (origin !== undefined && origin !== place.origin) return false;

@@ -104,7 +104,7 @@ function discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<cli
   );
 }
 
-/** Of what went wrong only codes: messages may quote what was sent. */
+/** Only the codes of an error: messages may quote the request. */
 function failed(error: unknown): SignInFailed {
   if (error instanceof SignInFailed) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
@@ -119,7 +119,7 @@ function failed(error: unknown): SignInFailed {
   );
 }
 
-/** It answers, and cannot say anything about what it was asked. */
+/** The issuer answers, but cannot serve the request now. */
 function isBusy(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   const status =

@@ -22,7 +22,7 @@ interface WatchOptions {
   /** Of the collection. */
   readonly path: string;
   readonly signal: AbortSignal;
-  /** Of a list that is known: it begins there, and not where the collection is now. */
+  /** Version of a known list: the watch begins there, and not at the collection's present state. */
   readonly from?: string | undefined;
 }
 

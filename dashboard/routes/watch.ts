@@ -124,7 +124,7 @@ function openStream(reply: FastifyReply, clock: Clock): Stream {
   });
   let cancelComment = clock.setTimer(commentMs, comment);
   function comment(): void {
-    // One that is not taken is enough.
+    // One unread heartbeat is enough.
     if (raw.writableLength === 0) raw.write(':\n\n');
     cancelComment = clock.setTimer(commentMs, comment);
   }

@@ -43,7 +43,7 @@ const keptRowsMax = 60_000;
 const rowsMax = 50_000;
 /** Lists that are read at once: each may be as long as the longest. */
 const readsAtOnce = 4;
-/** Of each: so many wait for the ledger as they came, which are far larger than their rows. */
+/** Pages of each list that wait for the ledger unparsed, which are far larger than their rows. */
 const pagesWaiting = 4;
 const never = new AbortController().signal;
 
@@ -67,7 +67,7 @@ interface Read {
   readonly at: string;
   /** Rises with each event of the watch. */
   resourceVersion: number;
-  /** It has only what the watch reports: waiting requests get it as read. */
+  /** The list lacks changes that the watch does not report: only requests that already wait for it get it. */
   isOver: boolean;
   readonly isTruncated: boolean;
 }
@@ -238,7 +238,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
   };
 }
 
-/** As Kubernetes counts them, they grow. */
+/** Kubernetes' versions are growing numbers. */
 function versionOf({ metadata }: ClusterChange['object']): number {
   return Number(isRecord(metadata) ? metadata.resourceVersion : 0) || 0;
 }

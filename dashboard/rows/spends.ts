@@ -6,7 +6,7 @@ import type { ServerParts } from '../door.ts';
 import { type KeySpend, ledgerDays } from './key-row.ts';
 
 const dollars = z.string();
-/** Of each key no more than rows show, as they may be all of them. */
+/** Only the members that rows show, because there may be a row for every key. */
 const costsSchema = z.object({
   rows: z.array(z.tuple([z.string(), z.number(), dollars, dollars, dollars, dollars])),
   next: z.number().optional(),
@@ -51,7 +51,7 @@ export async function readSpends(
         spends.set(apiKey, { lastUsedAt: new Date(lastUsedMs).toISOString(), day, week, month, total });
       offset = answer.next;
     }
-    // Of more than that it is not known which are missing: they would be called unused.
+    // With more spenders than that, missing ones are unknown, and would be shown as unused.
     return offset === undefined ? spends : undefined;
   } catch (error) {
     if (error instanceof LedgerAway || error instanceof SyntaxError) return undefined;

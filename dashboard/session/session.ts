@@ -76,7 +76,7 @@ export function tokenEndMs(token: string): number | undefined {
   return exp === undefined ? undefined : exp * 1000;
 }
 
-/** As a JWT says it; whether it is genuine is not asked here. */
+/** The issuer that a JWT states; the signature is not checked here. */
 export function issuerOf(token: string): string | undefined {
   return claimsOf(token)?.iss;
 }
@@ -104,7 +104,7 @@ export function namespaceOf(userName: string): string | null {
   return /^system:serviceaccount:([^:]+):[^:]+$/.exec(userName)?.[1] ?? null;
 }
 
-/** Of both together: cookies hold no more once they are sealed, and servers read 16 KiB of headers. */
+/** Limit for both tokens together: sealed cookies hold no more, and servers read 16 KiB of headers. */
 export const TOKENS_CHARS_MAX = 14_500;
 
 export function isTokenText(text: string): boolean {

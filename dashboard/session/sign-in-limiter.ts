@@ -29,7 +29,7 @@ interface SignInBounds {
 interface SignInLimiterParts {
   now(): number;
   wallMs(): number;
-  /** Of the OpenID Connect of the settings; others are learnt from tokens that were good. */
+  /** The configured OpenID Connect issuer; others are learnt from tokens that were accepted. */
   readonly issuer?: string | undefined;
 }
 
@@ -128,7 +128,7 @@ function putLast<T>(map: Map<string, T>, name: string, value: T, max: number): v
   if (map.size > max && oldest !== undefined) map.delete(oldest);
 }
 
-/** Of IPv6 the network of 64 bits: the holder of one of its addresses has them all. */
+/** For IPv6 the network of 64 bits, because the holder of one address has all of them. */
 function sourceOf(address: string): string {
   if (!address.includes(':') || address.startsWith('::ffff:')) return address;
   const [head = '', tail] = address.split('::');

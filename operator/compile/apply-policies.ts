@@ -78,7 +78,7 @@ function selectsAll({ namespaces: { selector } }: TenantPolicySpec): boolean {
   );
 }
 
-/** Of each period and action the smallest limit: one that only warns takes the place of none that blocks. */
+/** The smallest limit of each period and action: a budget that warns never replaces one that blocks. */
 function strictestBudgets(budgets: readonly TenantBudget[]): readonly TenantBudget[] {
   const strictest = new Map<string, TenantBudget>();
   for (const budget of budgets) {

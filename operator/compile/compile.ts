@@ -59,7 +59,7 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
     try {
       return compile(snapshot, nowMs, lastGood);
     } catch (error) {
-      // Of a run that did not come to its end, nothing is to be remembered.
+      // An unfinished run must leave nothing remembered.
       compile = startCompiler(catalog);
       throw error;
     }

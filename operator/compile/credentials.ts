@@ -21,7 +21,7 @@ export type ResolvedCredential =
 export interface CredentialKind {
   readonly types?: readonly string[];
   readonly isValid: (value: string) => Finding | undefined;
-  /** As gateways want it; absent: as it is. */
+  /** Converts the value for gateways; absent: unchanged. */
   readonly write?: (value: string) => string;
 }
 

@@ -36,7 +36,7 @@ export interface Pairing {
   /** The dialect used with the target. */
   readonly upstream: UpstreamApi;
   readonly isNative: boolean;
-  /** Of what the model can do: what is left out or weakened, and what is refused. */
+  /** Features of the model that are left out or weakened, and refused ones. */
   readonly lost: readonly Headline[];
   readonly refused: readonly Headline[];
   /** Declared capabilities that are refused: with one of them the pair is impossible as a whole. */

@@ -267,7 +267,7 @@ function pairAll(
     );
 }
 
-/** One target that can do all that the model is said to do is enough. */
+/** One target with all declared capabilities of the model is enough. */
 function servedBy(apis: readonly Api[], pairings: readonly Pairing[]): Api[] {
   return apis.filter((api) => pairings.some((pairing) => pairing.api === api && pairing.unmet.length === 0));
 }

@@ -22,7 +22,7 @@ export function serviceAccountKind(use: SecretUse): CredentialKind {
       const problem = keySchema.safeParse(read(value)).error?.issues[0];
       return problem && serviceAccountInvalid(use, problem.path.join('.'));
     },
-    // One word, so that no part of it is taken for something else; and without what gateways do not need.
+    // One base64 word, so that no part of it is taken for something else; only with the members that gateways need.
     write: (value) => {
       const { client_email, private_key, private_key_id } = keySchema.parse(read(value));
       return Buffer.from(JSON.stringify({ client_email, private_key, private_key_id })).toString('base64');

@@ -209,7 +209,7 @@ export function createDrills(parts: DrillsParts): Drills {
     nowMs: number,
   ): string | undefined {
     const since = parts.sinceOf(one.verdict);
-    // It cannot prove anything about what no gateway runs yet.
+    // A drill cannot test a form that no gateway runs yet.
     if (since === undefined) return undefined;
     const route = placeOf(one.verdict);
     const able = ablePods(pods, answers, since, parts.epochFloor());

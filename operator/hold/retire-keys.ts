@@ -9,7 +9,7 @@ import type { RetiredKey } from '../watch/snapshot.ts';
 /** Clients that still send a key after a year have been refused for a year. */
 export const RETIRED_FOR_MS = 365 * 24 * 3_600_000;
 
-/** Of one namespace. At the limit its oldest go, and only the namespace itself can bring it there. */
+/** Limit for one namespace. At the limit its oldest entries go, and only the namespace itself can reach it. */
 export const RETIRED_MAX = 2_000;
 
 interface RetireInput {

@@ -1,6 +1,6 @@
 // Which valid objects are in the table in an earlier form? Their condition Programmed reports why the present form waits.
 
-/** Of one object: what its condition Programmed says. */
+/** Wait of one object, for its condition Programmed. */
 export interface Wait {
   readonly status: 'False' | 'Unknown';
   readonly reason: 'Pending' | 'Pinned';

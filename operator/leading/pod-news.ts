@@ -65,7 +65,7 @@ export function createPodWatch(cluster: Cluster, exchange: Exchange, epochFloor:
     changedHealth(verdicts) {
       const changed: string[] = [];
       for (const [key, verdict] of verdicts) {
-        // They come first.
+        // Providers come first.
         if (verdict.kind !== 'Provider') break;
         const words = `${describeHealth(healthOf(verdict))} ${JSON.stringify(credentialsOf(verdict) ?? '')}`;
         if (known.get(key) !== words) changed.push(key);

@@ -79,7 +79,7 @@ export function createPolicies(parts: Parts): LedPolicies {
 
   async function run(name: string, signal: AbortSignal) {
     const [policy, object] = [known.get(name), cluster.policy(name)];
-    // One of the chart's values has no object; and of a form that is not out yet, the next publish tells.
+    // A policy of the chart's values has no object. A form that is not published yet is reported by the next publish.
     if (policy === undefined || object === undefined) return;
     if (object.metadata.generation !== policy.policy.object.metadata.generation) return;
     const { namespaces, platform } = cluster.snapshot();

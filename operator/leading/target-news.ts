@@ -47,7 +47,7 @@ export function createTargetWatch(healthOf: HealthOf): TargetWatch {
   function failingAt(verdicts: Verdicts['routing']): typeof failing {
     const ofProviders = new Map<string, Troubles>();
     for (const verdict of verdicts.values()) {
-      // They come first.
+      // Providers come first.
       if (verdict.kind !== 'Provider') break;
       const health = healthOf(verdict);
       if (health !== undefined) ofProviders.set(`${verdict.namespace}/${verdict.name}`, health);

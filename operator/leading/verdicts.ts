@@ -48,7 +48,7 @@ export function createGatherer(namesOf: NamesOf): (verdicts: readonly Verdict[])
 function routingIn(verdicts: readonly Verdict[], namesOf: NamesOf): Verdicts['routing'] {
   const routing = new Map<string, RoutingVerdict>();
   for (const verdict of verdicts) {
-    // They come last.
+    // ApiKeys come last.
     if (verdict.kind === 'ApiKey') break;
     routing.set(namesOf(verdict).key, verdict);
   }
@@ -62,7 +62,7 @@ export function withVerdict({ routing, apiKeys }: Verdicts, key: string, verdict
     : verdictsOf(new Map(routing).set(key, verdict), apiKeys);
 }
 
-/** Of the objects on which the verdicts are not the same value, or of which only one run knows. */
+/** Keys of objects whose verdicts differ, or that only one run knows. */
 export function keysWithOtherVerdicts(a: Verdicts, b: Verdicts): readonly string[] {
   const routing = a.routing === b.routing ? [] : [...a.routing.keys(), ...b.routing.keys()];
   return [

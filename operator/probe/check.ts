@@ -63,7 +63,7 @@ export type CheckAnswer = OneAnswer;
 
 export type CheckOutcome =
   | { readonly type: 'works' }
-  /** It answers, and does not take this key. */
+  /** The upstream answers, but refuses this key. */
   | { readonly type: 'refused'; readonly message: string }
   | { readonly type: 'fails'; readonly message: string };
 
@@ -85,7 +85,7 @@ function isGood({ type }: CheckRequest, status: number): boolean {
   if (status === 429) return true;
   switch (type) {
     case 'HTTPGet':
-      // As a kubelet judges.
+      // The same rule as the kubelet's.
       return status >= 200 && status < 400;
     case 'Completion':
       return status >= 200 && status < 300;

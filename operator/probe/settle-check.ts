@@ -7,7 +7,7 @@ export interface CheckRecord {
   readonly state: 'unknown' | 'healthy' | 'unhealthy';
   /** Outcomes of the same kind at the end, of those that speak against `state`. */
   readonly against: number;
-  /** Of the last failure; empty where the last check was none. */
+  /** Message of the last failure; empty after a success. */
   readonly message: string;
 }
 

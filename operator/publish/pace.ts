@@ -17,7 +17,7 @@ export interface Pace {
   };
   readonly lastChangeMs?: number;
   readonly lastPublishMs?: number;
-  /** Of those that took access away. */
+  /** Time of the last publish that took access away. */
   readonly lastRevocationMs?: number;
 }
 

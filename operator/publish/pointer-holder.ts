@@ -46,7 +46,7 @@ interface PointerHolderOptions<Table> {
   onAbsenceAccepted(): void;
   /** Keys are to be released. */
   onReleaseAsked(): void;
-  /** It came, went, or says something else. */
+  /** The pin annotation was set, removed or changed. */
   onPinChanged(): void;
 }
 

@@ -48,7 +48,7 @@ export function openRetiredStore(options: RetiredStoreOptions): RetiredStore {
   const { client, instance, tableNamespace } = options;
   const collection = collectionPath(secrets, tableNamespace);
   let stored: readonly RetiredKey[] = [];
-  /** Of the Secrets of each namespace; one, but after a death between two writes. */
+  /** Secrets of each namespace; more than one only after a crash between two writes. */
   let names = new Map<string, readonly string[]>();
   /** Secrets in whose place there is a newer one, or none is needed. */
   const outdated = new Set<string>();
@@ -110,7 +110,7 @@ export function openRetiredStore(options: RetiredStoreOptions): RetiredStore {
     const name = secret?.metadata.name;
     if (secret !== undefined) {
       mustStillLead();
-      // Of its name there can be none that says something else.
+      // Its name is a hash of its content, so an existing Secret has the same content.
       await unless(isConflict, createObject(client, collection, secret));
     }
     for (const other of names.get(namespace) ?? []) outdated.add(other);

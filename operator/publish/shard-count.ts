@@ -3,7 +3,7 @@
 
 import { SHARD_BYTES_MAX, type ShardKind, type ShardRef } from '../../core/contract/manifest.ts';
 
-/** Of all kinds the number that entries alone ask for ends here; more shards make only the pointer larger. */
+/** Above this, entries alone ask for no more shards of a kind: more shards only make the pointer larger. */
 const COUNT_MAX = 256;
 /** A kind whose shards are too large is doubled up to here. Three times as many still fit into one pointer. */
 export const DOUBLED_COUNT_MAX = 1024;

@@ -59,7 +59,7 @@ interface RememberedShard {
 
 export function createShardCutter(instance: string): ShardCutter {
   const remembered = new Map<ShardKind, ReadonlyMap<number, RememberedShard>>();
-  // Of a key the digest is its own place; of the rest it is hashed once.
+  // Positions of entries: a key's digest is its position; other ids are hashed once.
   const places = new WeakMap<object, number>();
   /** Of the last cut. */
   const divided = new Map<
@@ -180,7 +180,7 @@ function buildShard(instance: string, kind: ShardKind, index: number, bucket: Bu
   const plain = Buffer.from(canonicalJson(content));
   const sha256 = hash('sha256', plain);
   const { length } = plain;
-  // One of the two is kept, for the writing and for repairs.
+  // Only one of the two forms is kept, for writes and for repairs.
   let kept: { readonly plain: Buffer } | { readonly compressed: Buffer } = { plain };
   return {
     ref: {

@@ -32,7 +32,7 @@ export async function repair(
   const published = lead.holder.published();
   if (published === undefined) return { shardsWritten: 0 };
   const gone = published.manifest.shards.filter(({ name }) => !presentShardNames.has(name));
-  // One that this term has not cut yet is made by the next publish.
+  // The next publish makes shards that this term has not cut yet.
   for (const { name } of gone) lead.present.delete(name);
   const shards = gone.flatMap(({ name }) => published.table.shards.get(name) ?? []);
   await writeShards(tools, lead, shards);

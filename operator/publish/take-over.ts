@@ -27,10 +27,10 @@ export interface Findings {
   readonly taken: TakenOver;
   readonly pointer: Pointer | undefined;
   readonly table: Table;
-  /** Of an unreadable manifest too, as far as it says one. */
+  /** Also of an unreadable manifest, if it states one. */
   readonly version: TableVersion | undefined;
   readonly shardNames: readonly string[];
-  /** Of those, the ones that cannot be read. */
+  /** The unreadable ones among them. */
   readonly broken: ReadonlySet<string>;
 }
 

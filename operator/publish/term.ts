@@ -26,7 +26,7 @@ export interface Term {
   readonly present: Set<string>;
   /** Shard names of the last manifests, newest last. */
   used: readonly (readonly string[])[];
-  /** Of the manifest that is being written, or whose write failed. */
+  /** Shards of the manifest that is being written, or whose write failed. */
   coming: readonly string[];
   /** Copies of manifests that are to stay, and the shards that each names; as far as they were read. */
   kept: ReadonlyMap<number, readonly string[]>;

@@ -8,7 +8,7 @@ import type { GatewayPod } from '../watch/gateway-pods.ts';
 export interface ProviderCredentials {
   /** Partly: some credentials, or those of some pods, were refused. */
   readonly reason: 'CredentialsExchanged' | 'CredentialsRefused' | 'CredentialsPartlyRefused';
-  /** As whom, or why not. */
+  /** The identity, or the failure. */
   readonly message: string;
 }
 

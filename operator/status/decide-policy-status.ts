@@ -158,7 +158,7 @@ interface Use {
   readonly spend: string;
   readonly limit: string;
   readonly share: number;
-  /** It blocks, and is used up. */
+  /** A blocking budget that is used up. */
   readonly isExhausted: boolean;
 }
 

@@ -23,7 +23,7 @@ export interface EventFact {
   readonly note: string;
 }
 
-/** One of our objects, or where `apiVersion` says so, another. */
+/** One of our objects, or another one if `apiVersion` is set. */
 interface EventSubject extends Omit<ObjectRef, 'kind'> {
   readonly kind: string;
   readonly apiVersion?: string;
@@ -162,7 +162,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     options.onResult?.(result);
   }
 
-  /** One after the other, so that a repetition finds the event that it repeats. */
+  /** One event after the other, so that a repetition finds the event that it repeats. */
   async function work(): Promise<void> {
     for (let next = line.shift(); next !== undefined; next = line.shift()) {
       try {

@@ -38,7 +38,7 @@ export interface ProviderHealth {
   readonly lastError?: string;
 }
 
-/** Of the last minutes. */
+/** Calls of the last minutes. */
 export type ModelCalls = Pick<TargetCalls, 'state' | 'calls' | 'failed' | 'cause' | 'sinceMs'>;
 
 export interface KeyTrouble {

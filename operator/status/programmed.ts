@@ -43,7 +43,7 @@ export interface ProgrammedTracker {
 
 export function createProgrammedTracker(): ProgrammedTracker {
   const forms = new Map<string, { readonly form: unknown; readonly since: number }>();
-  /** Of the call before. */
+  /** Result of the last call. */
   let last: number | undefined;
 
   return {

@@ -18,7 +18,7 @@ export interface SettledHealth {
   readonly condition: Condition & { readonly observedGeneration?: number };
   readonly health?: NonNullable<ProviderStatus['health']>;
   readonly keys: readonly KeyStatus[];
-  /** It will say something else then. */
+  /** When the result changes with time alone. */
   readonly againMs?: number;
 }
 
@@ -53,7 +53,7 @@ export function settleHealth(
 }
 
 type Upstream = Pick<SettledHealth, 'condition' | 'health' | 'againMs'> & {
-  /** It says another thing than before. */
+  /** The condition differs from the last one. */
   readonly isNews: boolean;
 };
 
@@ -96,7 +96,7 @@ function settleUpstream(
     };
   }
 
-  /** Of one that works it is not worth a word that it is called no more. */
+  /** For a working Provider, an end of its traffic is not worth a write. */
   function isForAnotherReason(): boolean {
     if (fresh === undefined || known === 'NoTraffic') return false;
     if (hasTurned(fresh, health ?? {})) return true;
@@ -146,7 +146,7 @@ function hasTurned(now: Counts, before: Counts): boolean {
   return now.healthyPods !== before.healthyPods && failing(now) !== failing(before);
 }
 
-/** They have a pace of their own. */
+/** Without troubles, which are written at their own pace. */
 function withoutTroubles(health: ProviderStatus['health']): ProviderStatus['health'] {
   if (health === undefined) return undefined;
   const { troubles: _, troublesObservedAt: __, ...upstream } = health;

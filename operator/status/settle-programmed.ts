@@ -31,7 +31,7 @@ interface SettledProgrammed {
   readonly where?: NonNullable<ObjectStatus['programmed']>;
   /** Nothing at all is to be written before: all of it together is one write then. */
   readonly holdUntilMs?: number;
-  /** It will say something else then. */
+  /** When the result changes with time alone. */
   readonly againMs?: number;
 }
 

@@ -13,7 +13,7 @@ import type { ObjectStatus } from './object-status.ts';
 interface SettledProgress {
   /** `Reconciling` or `Stalled`; absent where the object is ready. */
   readonly condition?: Condition;
-  /** It will say something else then. */
+  /** When the result changes with time alone. */
   readonly againMs?: number;
 }
 

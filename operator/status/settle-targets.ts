@@ -12,7 +12,7 @@ type TargetStatus = NonNullable<ModelRouteStatus['targets']>[number];
 
 export interface SettledTargets {
   readonly targets: readonly TargetStatus[];
-  /** It will say something else then. */
+  /** When the result changes with time alone. */
   readonly againMs?: number;
 }
 

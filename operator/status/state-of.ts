@@ -14,7 +14,7 @@ interface StateFacts {
 
 interface Target {
   readonly state: string;
-  /** Of one that is in use: some of its calls fail. */
+  /** For a target in use: some of its calls fail. */
   readonly message?: string | undefined;
 }
 

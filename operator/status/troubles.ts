@@ -9,7 +9,7 @@ import { TROUBLE_REASONS } from '../resources/trouble-reason.ts';
 type Health = NonNullable<ProviderStatus['health']>;
 type TroubleStatus = NonNullable<Health['troubles']>[number];
 
-/** One breaker that is open, or one key in cooldown. */
+/** One open breaker, or one key in cooldown. */
 export interface Trouble {
   /** Absent: of the address, or of a model there. */
   readonly key?: string;
@@ -33,7 +33,7 @@ export interface PodView {
 }
 
 type SettledTroubles = Pick<Health, 'troubles' | 'troublesObservedAt'> & {
-  /** It will say something else then. */
+  /** When the result changes with time alone. */
   readonly againMs?: number;
 };
 

@@ -21,7 +21,7 @@ export interface LedgerFollowerParts {
   onFault(error: unknown): void;
   /** The ledger has not answered for longer than a restart takes; called once. The reason has no secrets. */
   onAway(reason: string): void;
-  /** It answers again, after `onAway`. */
+  /** The ledger answers again, after `onAway`. */
   onBack(): void;
 }
 

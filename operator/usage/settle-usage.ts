@@ -14,7 +14,7 @@ import { useIn } from './spend-book.ts';
 /** The gateways, as far as the accuracy of budgets depends on them. */
 export interface Gateways {
   readonly ready: number;
-  /** They keep budgets together. */
+  /** Whether gateways keep budgets together, in a store. */
   readonly haveStore: boolean;
 }
 

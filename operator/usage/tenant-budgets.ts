@@ -15,9 +15,9 @@ interface TenantNews {
 }
 
 interface TenantWatch {
-  /** Of the namespaces, those whose budgets have passed a warning or their limit since the last look. */
+  /** The given namespaces whose budgets have passed a warning or their limit since the last look. */
   look(namespaces: Iterable<string>, nowMs: number): readonly TenantNews[];
-  /** As it is now: nothing of it is news. */
+  /** Takes the present state as known, without news. */
   learn(nowMs: number): void;
 }
 

@@ -56,7 +56,7 @@ export type ClusterChange =
   | { readonly type: 'policy-status'; readonly name: string };
 
 export interface Cluster {
-  /** Of now; the same value as before where nothing has changed. Not complete until `synced`. */
+  /** The present snapshot; the identical value while nothing has changed. Not complete until `synced`. */
   snapshot(): Snapshot;
   /** After everything that may be read was read once. Rejects where it is closed before. */
   readonly synced: Promise<void>;

@@ -17,7 +17,7 @@ const BUNDLE_ANNOTATION = 'penstock.dev/bundle-version';
 const againMs = 10 * 60_000;
 
 interface CrdBundles {
-  /** Of every CustomResourceDefinition that could be read: whether it is of another release, or missing. */
+  /** For every readable CustomResourceDefinition: whether it is of another release, or missing. */
   mismatches(): Iterable<{ readonly crd: string; readonly isOther: boolean }>;
   close(): void;
 }

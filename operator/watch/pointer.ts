@@ -20,7 +20,7 @@ export function readPointer(object: KubeObject): Pointer {
   return { uid, resourceVersion, annotations, data };
 }
 
-/** But for the heartbeat, which says nothing new. */
+/** Whether two pointers are equal except for the heartbeat. */
 export function isSamePointer(a: Pointer, b: Pointer): boolean {
   return (
     a.uid === b.uid &&

@@ -69,9 +69,9 @@ interface Reading {
   /** Of a tenant; undefined for what belongs to the installation or the whole cluster. */
   readonly namespace: string | undefined;
   readonly reflector: Reflector<unknown>;
-  /** It has been read once, or the API server forbids it. */
+  /** Settled when it was read once, or the API server forbids it. */
   readonly settled: Promise<void>;
-  /** It was never read, and the API server forbids it. */
+  /** Never read, because the API server forbids it. */
   readonly isForbidden: () => boolean;
 }
 

@@ -48,7 +48,7 @@ export interface SecretIndex {
   readonly records: ReadonlyMap<string, SecretRecord>;
   /** The same, in no order. */
   readonly list: ChangingList<SecretRecord>['list'];
-  /** One with keys that were made here, as it was read last; undefined while it is not known to be there, or its values have not come. */
+  /** A Secret with issued keys, as last read; undefined while it is not known to exist, or its values have not arrived. */
   issued(key: string): HeldSecret | undefined;
   placed(key: string, place: SecretPlace): SecretChange;
   /** The Secret is gone. */

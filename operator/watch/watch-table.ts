@@ -9,7 +9,7 @@ interface Parts {
   readonly readings: Readings;
   readonly instance: string;
   readonly tableNamespace: string;
-  /** It came, went, or holds something else; a heartbeat alone is no change. */
+  /** The pointer was created, deleted or changed; a heartbeat alone is not a change. */
   onPointer(): void;
   /** Deleted; another one may have its name now. */
   onShardGone(name: string): void;

@@ -23,9 +23,9 @@ interface KeyFieldsProps {
   readonly form: KeyForm;
   readonly problems: KeyProblems;
   readonly isNew: boolean;
-  /** Of a new key: where it is kept. */
+  /** For a new key: the choice of where it is kept. */
   readonly children?: ComponentChildren;
-  /** Of the key as it is. */
+  /** Expiry of the present key. */
   readonly expiresAt?: string | undefined;
   readonly onInput: (changes: Partial<KeyForm>) => void;
 }

@@ -51,7 +51,7 @@ export const emptyKeyForm: KeyForm = {
 
 export type Problems<Form> = { readonly [Name in keyof Form]?: string };
 export type KeyProblems = Problems<Omit<KeyForm, 'budgets'>> & {
-  /** One for each; left out where none has any. */
+  /** One for each budget; left out without problems. */
   readonly budgets?: readonly Problems<BudgetForm>[];
 };
 

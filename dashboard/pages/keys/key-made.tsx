@@ -23,7 +23,7 @@ interface KeyMadeProps {
   readonly minted: MintedKey;
   readonly namespace: string;
   readonly name: string;
-  /** It takes the place of another one. */
+  /** The key replaces another one. */
   readonly isRotated?: boolean;
   readonly whenDone?: () => void;
 }

@@ -25,7 +25,7 @@ type Way = 'browser' | 'secret';
 interface Attempt {
   readonly id: string;
   readonly minted: MintedKey | undefined;
-  /** It may be there, or come yet. */
+  /** The result is unknown: the key may exist, or be created later. */
   readonly isOpen: boolean;
 }
 

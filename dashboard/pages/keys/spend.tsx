@@ -70,7 +70,7 @@ export function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
   );
 }
 
-/** As the ledger has them: since when spend grows is in no status. */
+/** Budgets from the ledger, because a status does not hold the start of the spend. */
 function useBudgets({ metadata: { namespace, name } }: ApiKey): BudgetsAnswer['budgets'] {
   const { api, session } = useShell();
   const moment = Math.floor(useNow() / everyMinuteMs);

@@ -41,7 +41,7 @@ export function spanWords(period: string): string {
   return { Day: 'today', Total: 'in total' }[period] ?? `this ${periodWords(period)}`;
 }
 
-/** Of what was spent in it. It may be over, where nothing newer is known: when it began is true whatever the time. */
+/** Start of a period's spend. The period may be over if nothing newer is known, so the text names its beginning. */
 export function sinceWords(
   period: string,
   start: string | undefined,
@@ -54,7 +54,7 @@ export function sinceWords(
     : `in the ${periodWords(period)} since ${time(start)}`;
 }
 
-/** Of a period, RFC 3339, in UTC as budgets are counted; undefined: it has none. */
+/** End of a period, RFC 3339, in UTC as budgets are counted; undefined: it has none. */
 function endOf(period: string, start: string | undefined): string | undefined {
   if (start === undefined || period === 'Total') return undefined;
   const at = new Date(start);

@@ -33,7 +33,7 @@ interface Pricing {
   readonly request?: string;
   /** Capacity is paid for by the hour, and calls cost nothing. */
   readonly provisioned?: true;
-  /** Of calls with a longer input, from the lowest bound on. */
+  /** Prices for longer inputs, from the lowest bound on. */
   readonly tiers?: readonly { readonly above: number }[];
 }
 

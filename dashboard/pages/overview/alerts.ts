@@ -22,7 +22,7 @@ interface Alert {
   readonly what: string;
   readonly message: string;
   readonly since: string | undefined;
-  /** It has been so since then; else it was then. */
+  /** The state has lasted since then; otherwise it was a moment. */
   readonly isLasting?: true;
   /** The page of what it is about; undefined: it has none. */
   readonly to: string | undefined;

@@ -24,7 +24,7 @@ export const groupWords = {
   provider: 'Provider',
 } as const;
 
-/** As it was asked for: what is shown may be of the question before. */
+/** With the interval of its question: the shown answer may be of an earlier question. */
 export interface Stacked extends SeriesAnswer {
   readonly by: Grouping;
   readonly query: PeriodQuery;

@@ -23,7 +23,7 @@ export interface RequestsAnswer {
 }
 
 export interface SeriesRow {
-  /** One of these three: the beginning of its interval. */
+  /** One of these three is the beginning of its interval. */
   readonly minute?: string;
   readonly hour?: string;
   readonly day?: string;

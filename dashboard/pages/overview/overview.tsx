@@ -92,7 +92,7 @@ export function Overview() {
   const when = (text: string | undefined) => (isAsked ? text : undefined);
   // Over many days, what sums do not have is the most that is asked of the ledger here.
   const slowMs = query.interval === 'day' ? Math.floor(nowMs / daysMs) : nowMs;
-  // One question, so that all of it is of the same time.
+  // One question, so that all figures are of the same time.
   const used = useAsked(
     when(`used in ${period} ${place}`),
     async (signal) => {
@@ -276,7 +276,7 @@ export function Overview() {
   );
 }
 
-/** As the server calls those without one. */
+/** The server's name of the group without an owner. */
 const NO_OWNER = 'none';
 
 /** The current time: updated at this interval, and at once when the user asks. */

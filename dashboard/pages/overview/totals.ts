@@ -12,12 +12,12 @@ import type {
 import type { PeriodQuery } from './period.ts';
 
 interface Figures {
-  /** Of callers: those sent to a provider, and those that the gateway refused itself. */
+  /** Requests of callers: those sent to a provider, and those that the gateway refused itself. */
   readonly requests: number;
   readonly sent: number;
   /** By the gateway itself, for whatever reason. */
   readonly refused: number;
-  /** Of the refused: the gateway could not serve them. They are errors too. */
+  /** The refusals of a gateway that could not serve. They count as errors too. */
   readonly unserved: number;
   /** Failed, cut off, interrupted or not served. */
   readonly errors: number;

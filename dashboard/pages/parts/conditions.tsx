@@ -83,7 +83,7 @@ function List({ conditions, said }: Pick<ConditionsProps, 'conditions' | 'said'>
   );
 }
 
-/** Of what is off by its owner's wish, the way out says it all. */
+/** For an object that its owner has switched off, the remedy says everything. */
 function isNews(tone: ConditionWords['tone'], message: string, wayOut: string | undefined): boolean {
   return message !== '' && tone !== 'good' && !(tone === 'off' && wayOut !== undefined);
 }

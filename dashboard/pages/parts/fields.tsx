@@ -151,7 +151,7 @@ export function CheckField({
   );
 }
 
-/** One of few, all of them to be seen. */
+/** One of a few values, all of them visible. */
 export function Choice<Value extends string>({
   label,
   value,

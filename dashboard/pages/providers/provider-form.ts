@@ -86,7 +86,7 @@ export function checkProviderForm(form: ProviderForm): FieldProblems {
   return problems;
 }
 
-/** Of one that is there. */
+/** Checks an edit of an existing Provider. */
 export function checkProviderEdit(form: ProviderForm, before: Provider): FieldProblems {
   const problems: Record<string, string> = { ...checkUpstream(form) };
   if (form.key !== '' && form.secret === before.spec.auth?.keys?.[0]?.secretRef?.name)

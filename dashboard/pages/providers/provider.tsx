@@ -154,7 +154,7 @@ function ProviderKeys({ provider }: { readonly provider: Provider }) {
   );
 }
 
-/** One gateway, as in local mode, is no count. */
+/** With one gateway, as in local mode, the text has no count. */
 function healthWords(healthy: number, total: number, tone: Tone): string {
   if (total === 1) return healthy === 1 ? 'healthy' : tone === 'warn' ? 'degraded' : 'failing';
   return `healthy on ${healthy} of ${total} gateway pods`;

@@ -209,7 +209,7 @@ function useProviders(route: ModelRoute): ReadonlyMap<string, Provider> {
         try {
           return [[id, await api.call<Provider>(kubePath('providers', namespace, name), { signal })]];
         } catch (error) {
-          // Of another namespace, or gone: the state of the target says so.
+          // In another namespace, or deleted: the state of the target says so.
           if (error instanceof ApiError) return [];
           throw error;
         }

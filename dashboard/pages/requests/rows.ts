@@ -63,7 +63,7 @@ export interface AttemptRow {
 
 export interface LogAnswer {
   readonly rows: readonly RequestRow[];
-  /** Of one request that was asked for by its id. */
+  /** Attempts of one request that was asked for by its id. */
   readonly attempts?: readonly AttemptRow[];
   readonly isTruncated: boolean;
   readonly next?: string;

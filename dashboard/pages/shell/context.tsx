@@ -9,7 +9,7 @@ import type { Keeping } from './keeping.ts';
 
 export interface Shell {
   readonly session: SessionAnswer;
-  /** It is over, and what is shown stays: whatever comes by the browser's cookie may be another person's. */
+  /** The session is over, and the page stays as it is: the browser's cookie may now be another person's. */
   readonly isEnded: boolean;
   readonly api: Api;
   readonly formats: Formats;

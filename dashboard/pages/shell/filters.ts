@@ -1,6 +1,6 @@
 // What is in the address bar? The filters of a view; defaults are left out, and unknown filters are ignored.
 
-/** Of each filter what it is where nothing is said, and what it may be; without `words` any text. */
+/** The default and the allowed words of each filter; without `words` any text. */
 type FilterSpec = Readonly<Record<string, { readonly usual: string; readonly words?: readonly string[] }>>;
 type Filters<Spec extends FilterSpec> = { readonly [Name in keyof Spec]: string };
 

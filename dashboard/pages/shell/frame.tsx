@@ -107,7 +107,7 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
   }, []);
 
   const picked = new URLSearchParams(search).get('namespace');
-  // Of one alone, as on a laptop, there is nothing to choose.
+  // A single namespace, as on a laptop, leaves no choice.
   const hasSeveral = namespaces?.isComplete && namespaces.namespaces.length !== 1;
   const usual = session.namespace ?? (hasSeveral ? ALL_NAMESPACES : (namespaces?.namespaces[0] ?? ''));
   // Empty is no name: it would be asked for as all of them.

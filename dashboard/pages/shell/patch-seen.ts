@@ -31,7 +31,7 @@ export async function patchSeen(
       const { spec, ...there } = await api.call<KubeObject>(path);
       ({ metadata } = there);
       const { uid, generation } = seen.metadata;
-      // It was sent before, and came, and its answer was lost.
+      // An earlier try has succeeded, and its answer was lost.
       if (metadata.uid === uid && isSame(mergePatch(spec, patch.spec), spec)) return;
       // Only a change of the spec makes a generation.
       if (generation === undefined || metadata.uid !== uid || metadata.generation !== generation) throw error;

@@ -12,11 +12,11 @@ type Sent = { readonly is: 'done' } | NotDone;
 export interface Sending {
   /** Changes nothing, and says what would be refused. */
   readonly check?: () => Promise<unknown>;
-  /** Of the same thing each time: it may arrive twice. */
+  /** Sends the same change each time: it may arrive twice. */
   readonly send: () => Promise<unknown>;
   /** Looks at what is there now. */
   readonly wasDone: () => Promise<boolean>;
-  /** It was sent before, and it is not known what became of that. */
+  /** An earlier try has an unknown result. */
   readonly isAgain: boolean;
 }
 

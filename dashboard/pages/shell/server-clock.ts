@@ -23,7 +23,7 @@ export function openServerClock(browserMs = () => Date.now()): ServerClock {
     hear(date, sentMs) {
       const saidMs = Date.parse(date ?? '');
       if (Number.isNaN(saidMs)) return;
-      // It was said at some moment between question and answer: as far as that explains it, nothing is wrong.
+      // The server read its clock between question and answer: a difference within that time is not an error.
       const aheadMs = Math.max(0, saidMs - browserMs());
       const behindMs = Math.max(0, sentMs - (saidMs + secondMs));
       const foundMs = aheadMs - behindMs;

@@ -9,7 +9,7 @@ import type { Finding } from '../verdict.ts';
 /** The identity that a Provider without keys asks for. */
 export interface IdentityUse {
   readonly cloud: CloudName;
-  /** As what the identity acts; undefined: as itself. */
+  /** The role that the identity assumes; undefined: none. */
   readonly role: string | undefined;
 }
 

@@ -12,7 +12,7 @@ interface CertificateUse {
   readonly key: string;
 }
 
-/** Of a bundle, one that is valid is enough: bundles outlive some of their members. */
+/** One valid certificate of a bundle is enough: bundles outlive some of their members. */
 export function invalidAuthority(
   use: CertificateUse,
   read: CertificatesRead,

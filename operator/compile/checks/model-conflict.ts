@@ -120,7 +120,7 @@ class Holders<C extends Claim> {
   first(id: string, claim: C, isMet: (holder: C) => boolean = () => true): C | undefined {
     const isOther = (holder: Holder<C>): boolean => holder.claim !== claim;
     const meets = (holder: Holder<C>): boolean => haveCommonCallers(holder, claim) && isMet(holder.claim);
-    // Of its namespace it meets all or none.
+    // In its namespace it conflicts with all claims or with none.
     const nearest = this.byNamespace.get(claim.namespace)?.get(id)?.find(isOther);
     const own = nearest && meets(nearest) ? nearest : undefined;
     const isShared = claim.sharedWith.length > 0;

@@ -5,7 +5,7 @@ import { ISSUED_SECRET_LABEL, issuedSecretLabelValue } from '../../resources/iss
 import type { SecretRecord } from '../../watch/snapshot.ts';
 import type { Finding } from '../verdict.ts';
 
-/** One that was kept after its ApiKey, or was orphaned, has no owner: it goes to the next ApiKey of that name. */
+/** A Secret without an owner, kept after its ApiKey or orphaned, goes to the next ApiKey of that name. */
 export function secretTaken(
   { metadata: { name, uid } }: Pick<ApiKey, 'metadata'>,
   { labels, owners = [], name: secretName }: SecretRecord,
