@@ -121,7 +121,7 @@ test('if it is disabled, none of its objects exists', async () => {
   expect(JSON.stringify(objects)).not.toMatch(/dashboard/i);
 });
 
-describe('it has no rights of its own:', () => {
+describe('it has no rights itself:', () => {
   test('its account has no binding, and its pod no token', async () => {
     for (const values of [ALONE, EDGE, INGRESS]) {
       const objects = await render(target, values);

@@ -323,7 +323,7 @@ function rowsOf({ leading, trailing, name: dialect }: Tongue): Row[] {
       check: (seen) => expect(() => JSON.parse(seen.text)).toThrow(SyntaxError),
     },
     {
-      name: 'a gzip nobody asked for',
+      name: 'an unrequested gzip',
       behaviour: { type: 'answer', gzip: true },
       ending: 'length-complete',
       end: 'complete',

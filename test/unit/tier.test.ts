@@ -45,7 +45,7 @@ test.each<[string, Record<string, LoadedModule[]>, string[]]>([
     { '/a.test.ts': [{ module: 'node:net' }] },
     ['node:net'],
   ],
-])('%s is none', (_, files, way) => {
+])('%s is not in the unit tier', (_, files, way) => {
   expect(wayIn(files)).toEqual(['/a.test.ts', ...way]);
 });
 

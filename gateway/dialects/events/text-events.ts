@@ -91,7 +91,7 @@ function firstDifference(one: string, other: string): number {
   return at;
 }
 
-/** One past the closing quote; -1 if there is none. */
+/** One past the closing quote; -1 without one. */
 function stringEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') at++;

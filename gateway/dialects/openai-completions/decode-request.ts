@@ -11,7 +11,7 @@ import { type CompletionShape, encodeCompletionAnswer } from './encode-answer.ts
 import { encodeCompletionStream } from './encode-stream.ts';
 import { type CompletionRequest, isCompletionParameter, readCompletion } from './read-request.ts';
 
-/** Prompts × n: what one request may set off where each of its prompts is a call of its own. */
+/** Prompts × n: most upstream calls of one request, if each of its prompts needs a separate call. */
 const completionsMax = 128;
 
 /** @throws {GatewayError} `invalid_parameter`, naming the parameter, also for too many prompts. */

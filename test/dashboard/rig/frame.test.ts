@@ -38,7 +38,7 @@ test('while namespaces load, the page says so, also to screen readers', async ()
   expect(await findBarriers(page)).toEqual([]);
 });
 
-test('an object created while its page says that there is none appears', async () => {
+test('an object appears that is created while its page says "not found"', async () => {
   const page = await open('/keys/team-a/later');
   await page.getByText('Not found').waitFor();
   await page.evaluate(
