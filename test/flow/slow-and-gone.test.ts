@@ -38,11 +38,11 @@ async function firstContent(answer: RawAnswer): Promise<void> {
 }
 
 describe('a client that stops reading', () => {
-  const megabytes = 32;
+  const megabytes = 48;
   const tokens = Array.from({ length: megabytes * 64 }, () => `${'x'.repeat(16 * 1024 - 1)} `);
   const long: Behaviour = { type: 'answer', tokens };
-  /** Kernel buffers of two connections, larger the quicker they were read before; the gateway itself holds back a few chunks. */
-  const bufferedMax = 20 * 1024 * 1024;
+  /** Kernel buffers of two connections: each up to 16 MiB to receive and 4 MiB to send. The gateway itself holds back a few chunks. */
+  const bufferedMax = 42 * 1024 * 1024;
 
   test('stops the upstream too, and gets everything when it reads on', async () => {
     const wall = await wallThat(long);
