@@ -320,7 +320,7 @@ export const REASONS = {
     title: 'No price set',
     tone: 'warn',
     wayOut:
-      'Set pricing in the route or its target, unless the message says that it does not apply. Until then its calls are counted as $0, and keys with a budget that blocks cannot call it.',
+      'Set pricing in the route or its target, unless the message says that it does not apply. Until then the cost of its calls is unknown and not in spend, and keys with a budget that blocks cannot call it.',
   },
   NotEvaluated: {
     conditions: ['ResolvedRefs', 'Translatable', 'Priced', 'Issued'],
@@ -387,7 +387,7 @@ export const REASONS = {
   Unhealthy: {
     conditions: ['Healthy'],
     text: 'Calls of every gateway pod fail or, without recent calls, the check of the operator.',
-    wayOut: 'Check the status page of the upstream, then DNS, network policies and proxy.',
+    wayOut: 'Check the upstream server, then DNS, network policies and proxy.',
   },
   AuthenticationFailed: {
     conditions: ['Healthy'],

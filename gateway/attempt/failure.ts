@@ -296,7 +296,7 @@ const wrongAddress = judgement('ServerError', 'target', 'upstream_invalid_respon
 const misdirected = 421;
 const tooEarly = 425;
 
-/** Refused for the connection that it came over: where the same is asked again, it is over another one. */
+/** Refused because of its connection; a retry uses another one. */
 export function isForConnection(failure: AttemptFailure): boolean {
   return failure.kind === 'status' && (failure.status === misdirected || failure.status === tooEarly);
 }

@@ -19,7 +19,7 @@ export interface FailedAttempt {
   /** Position in the list of candidates. */
   readonly candidate: number;
   readonly judgement: Judgement;
-  /** From its end until the same may be tried again, if anybody has said. */
+  /** Retry delay that the upstream stated, from the end of the attempt. */
   readonly retryAfterMs: number | undefined;
   /** How much of that was waited out. */
   readonly waitedMs?: number;
@@ -35,7 +35,7 @@ export interface Situation {
   readonly isUsable: (candidate: number) => boolean;
   /** Positions whose breaker is closed: they may be asked again, although another could be. Says nothing of keys in cooldown. */
   readonly isClosed: (candidate: number) => boolean;
-  /** Positions at whose target fewer requests than allowed were repeated lately. */
+  /** Positions whose target has retry budget left. */
   readonly hasRetryBudget: (candidate: number) => boolean;
   /** If none is usable: the candidate that is tried nevertheless, now and then. */
   readonly lastResort: () => number | undefined;

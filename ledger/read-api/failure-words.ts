@@ -31,6 +31,13 @@ const refusals: Readonly<Partial<Record<ErrorCode, string>>> = {
   not_ready: 'The gateway was not ready.',
   server_shutting_down: 'The gateway was shutting down.',
   limits_unavailable: 'Shared limits could not be read.',
+  not_found: 'The gateway has no such path.',
+  method_not_allowed: 'The path does not allow this method.',
+  unsupported_media_type: 'The body is not JSON, or has an unknown encoding.',
+  upgrade_not_supported: 'The request asked for another protocol.',
+  headers_too_large: 'The headers are too large.',
+  context_length_exceeded: 'The prompt is too long for every target of the model.',
+  internal_error: 'The gateway had a fault of its own; its log has the request id.',
 };
 
 /** Why the gateway refused a request itself, where it said no more than a code. */

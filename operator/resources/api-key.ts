@@ -132,7 +132,7 @@ const budgetSchema = z.strictObject({
   limit: withRules(z.string().max(16), [
     {
       cel: "self.matches('^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$')",
-      message: 'must be dollars as a decimal string such as "100.00"',
+      message: 'must be dollars as a decimal string such as "100.00", with at most 6 decimals',
       check: (value) => /^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$/.test(value),
     },
   ]).describe('Dollars that may be spent in one period.'),
@@ -254,7 +254,7 @@ const usageSchema = z.object({
       period: z.enum(['Day', 'Week', 'Month', 'Total']).describe('Which period.'),
       start: timeSchema.optional().describe('When it began.'),
       spend: z.string().max(32).optional().describe('Dollars spent in it.'),
-      limit: z.string().max(32).optional().describe('Dollars that may be spent in it.'),
+      limit: z.string().max(32).optional().describe('Budget limit of this period, in dollars.'),
       warnPercent: z
         .int32()
         .min(1)
@@ -268,7 +268,7 @@ const usageSchema = z.object({
             .object(atWorst)
             .optional()
             .describe(
-              'The same while the shared store of the gateways does not answer or has lost its data. Absent without a store.',
+              'Requests and dollars above the limit at worst, while the shared store of the gateways does not answer or has lost its data. Absent without a store.',
             ),
         })
         .optional()
@@ -393,7 +393,7 @@ export const apiKeyResource = defineResource({
     untilColumn,
     reasonColumn,
     ageColumn,
-    messageColumn('.status.conditions[?(@.type=="Ready")].message', 'What to do, if the key does not serve.'),
+    messageColumn('.status.conditions[?(@.type=="Ready")].message', 'Message of Ready: fault and remedy.'),
   ],
   selectableFields: ['.spec.disabled', '.spec.owner.team'],
 });

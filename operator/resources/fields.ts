@@ -105,7 +105,7 @@ const TIMERS = {
     '12s',
     'Time from sending the request to the first event, while another candidate is left.',
   ],
-  lastFirstEvent: ['50ms', '1h', '60s', 'The same, when no other candidate is left.'],
+  lastFirstEvent: ['50ms', '1h', '60s', 'firstEvent of the last candidate.'],
   liveness: ['50ms', '1h', '30s', 'Longest time without a single byte from the upstream.'],
   progress: ['50ms', '1h', '120s', 'Longest time with bytes but without content or progress.'],
   total: [

@@ -618,7 +618,7 @@ const troubleSchema = z.object({
   pods: atomicList(
     z.object({
       name: z.string().max(253).describe('Name of the pod.'),
-      sinceTime: timeSchema.describe('When the pod first reported it.'),
+      sinceTime: timeSchema.describe('When the pod first reported this problem.'),
       nextTryTime: timeSchema
         .optional()
         .describe('When the pod may retry, as first reported; not updated later.'),
@@ -698,7 +698,7 @@ export const providerResource = defineResource({
   spec: providerSpecSchema,
   status: providerStatusSchema,
   columns: [
-    { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Whose API it is.' },
+    { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Provider type.' },
     stateColumn,
     conditionColumn('Ready'),
     conditionColumn('Healthy'),

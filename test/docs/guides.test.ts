@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { CONDITIONS, REASONS } from '../../core/catalog/conditions.ts';
+import { describeWelcome } from '../../local/welcome.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -40,6 +41,33 @@ describe('the guide by condition', () => {
     expect(missing).toEqual(['NearExpiry', 'BudgetExhausted']);
     expect([...reported].filter((name) => !Object.hasOwn(REASONS, name))).toEqual([]);
   });
+});
+
+test('the quickstart shows the summary that the terminal prints', () => {
+  const models = ['penstock/small', 'penstock/failover'];
+  const printed = describeWelcome({
+    url: 'http://127.0.0.1:8080',
+    baseUrl: 'http://127.0.0.1:8080/v1',
+    models,
+    manifestsFolder: 'manifests',
+    snippetsFile: '.penstock/snippets.txt',
+    simulatorUrl: 'http://127.0.0.1:9100',
+    metricsUrl: 'http://127.0.0.1:9090',
+    dashboard: { link: 'http://127.0.0.1:8081/#token=…' },
+    example: {
+      apiKey: 'default/quickstart',
+      key: 'psk_…',
+      model: 'penstock/small',
+      offersMessages: true,
+      models,
+    },
+    warning: undefined,
+  });
+  const summary = printed.slice(
+    printed.indexOf('Penstock serves'),
+    printed.indexOf('\n             (works once'),
+  );
+  expect(read('docs/guides/quickstart.md')).toContain(`\n${summary}\n`);
 });
 
 test('every metric that a guide names is in the list of metrics', () => {

@@ -296,7 +296,7 @@ function PlanShown({ plan, of }: { readonly plan: Plan; readonly of: string }) {
                       ? [
                           [
                             'Cost',
-                            'No price set at the first target: counted as $0; keys with a budget cannot call it',
+                            'Unknown: no price set at the first target; keys with a budget that blocks cannot call it',
                           ] as const,
                         ]
                       : [

@@ -87,7 +87,7 @@ export function Figures({ requests, whole, refusals, query, period }: FiguresPro
         course={<Sparkline values={overTime(whole.rows, query, ({ costUsd }) => Number(costUsd), 0)} />}
       >
         {of.unpriced > 0
-          ? `${formats.counted(of.unpriced, 'attempt')} with no price set, counted as $0`
+          ? `${formats.counted(of.unpriced, 'attempt')} with no price set, not in spend`
           : of.sent === 0
             ? 'no requests'
             : `${formats.money(of.cost / of.sent)} a request`}

@@ -104,10 +104,7 @@ export function NewProvider() {
       </p>
       <div>
         <h1 tabIndex={-1}>Add provider</h1>
-        <p class="faint">
-          Your own model server or account. Only keys of its namespace can call its model; its calls cost
-          nothing here.
-        </p>
+        <p class="faint">Your own model server, or your account at a vendor.</p>
       </div>
       <form
         ref={element}

@@ -11,7 +11,7 @@ interface ServerClock {
   hear(date: string | null, sentMs: number): void;
 }
 
-/** Clocks that differ by less agree. */
+/** Smaller clock differences are ignored. */
 const leastMs = 2_000;
 /** The header knows no less. */
 const secondMs = 1_000;

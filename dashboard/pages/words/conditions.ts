@@ -192,7 +192,7 @@ export const REASONS: Readonly<Record<string, ReasonShown>> = {
     title: 'No price set',
     tone: 'warn',
     wayOut:
-      'Set pricing in the route or its target, unless the message says that it does not apply. Until then its calls are counted as $0, and keys with a budget that blocks cannot call it.',
+      'Set pricing in the route or its target, unless the message says that it does not apply. Until then the cost of its calls is unknown and not in spend, and keys with a budget that blocks cannot call it.',
   },
   NotEvaluated: {
     tone: 'off',
@@ -227,7 +227,7 @@ export const REASONS: Readonly<Record<string, ReasonShown>> = {
     wayOut: 'Check the unavailable keys and models, and the gateway pods that report them.',
   },
   Unhealthy: {
-    wayOut: 'Check the status page of the upstream, then DNS, network policies and proxy.',
+    wayOut: 'Check the upstream server, then DNS, network policies and proxy.',
   },
   AuthenticationFailed: {
     wayOut: 'Replace the value in the Secret; it is used at the next call.',

@@ -90,7 +90,7 @@ function linkShorter(words: Omit<StopWords, 'complete'>, complete: Map<number, s
   for (let length = 1; going.length > 0 || waiting.length > 0; length++) {
     for (let row = waiting.at(-1); row?.length === length; row = waiting.at(-1)) {
       waiting.pop();
-      // Behind what is complete, nothing is looked for.
+      // After a complete stop sequence the search ends.
       if (shorter[row.from] !== -1) going.push(row);
     }
     let kept = 0;

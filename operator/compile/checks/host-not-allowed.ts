@@ -42,7 +42,7 @@ export function hostNotAllowed(
   };
 }
 
-// Exactly `host`, `host:port`, or one of these behind a scheme: nothing that a URL parser would read more out of, and no wildcard.
+// Exactly `host`, `host:port`, or one of these behind a scheme: no path, user or wildcard.
 const HOST_ENTRY = /^(?:(https?|socks5):\/\/)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?$/;
 
 function isDestination(entry: string, destination: Destination): boolean {

@@ -209,7 +209,7 @@ export const providers: Shown[] = [
           state: 'RateLimited',
           fingerprint: '60303ae22b998861',
           lastTransitionTime: ago(3),
-          message: 'in cooldown for 20 s after a 429; the other key serves at the same time',
+          message: 'Cooldown: 20 s after a 429. The other key serves.',
         },
       ],
       health: { healthyPods: 3, totalPods: 3, lastTransitionTime: ago(9000) },
