@@ -88,9 +88,9 @@ function sendWith(
 ): UpstreamCall {
   const { provider } = candidate.target;
   const base = baseHeaders(provider, lease, ask.isStream ? framing.mediaType : 'application/json');
-  let headers = base.headers.concat(dialectHeaders(base.ofProvider, exchange, candidate, upstream, isNative));
+  const ofDialect = dialectHeaders(base.ofProvider, exchange, candidate, upstream, isNative);
   const { headersFor } = seatsOf(parts.seats, provider);
-  if (headersFor) headers = headersFor(ask, headers);
+  let headers = base.headers.concat(headersFor ? headersFor(ask, ofDialect) : ofDialect);
   if (lease.sign) {
     const unsigned = { method: 'POST', host, path, query, headers } as const;
     headers = headers.concat(lease.sign(unsigned, body, parts.clock.wallMs()));

@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { unexpectedBetas, unknownBetas } from './claude-betas.ts';
 
 interface AzureOptions {
   readonly key: string;
@@ -65,6 +66,11 @@ function answer(options: AzureOptions, incoming: IncomingMessage, body: Buffer, 
   if (typeof model !== 'string') {
     response.writeHead(model.status, { 'content-type': 'application/json' });
     return response.end(JSON.stringify({ error: model.error }));
+  }
+  const unknown = unknownBetas('foundry', deployment, incoming.headers);
+  if (unknown.length > 0) {
+    response.writeHead(400, { 'content-type': 'application/json' });
+    return response.end(JSON.stringify(unexpectedBetas(unknown)));
   }
   const sent = Buffer.from(JSON.stringify({ ...named, model }));
   const headers = { ...incoming.headers, 'content-length': String(sent.length) };

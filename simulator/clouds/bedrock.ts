@@ -9,6 +9,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type BlockedBy, ConverseStream, converseOf, messagesOf } from './bedrock-converse.ts';
+import { unknownBetas } from './claude-betas.ts';
 import { exceptionFrame } from './event-stream.ts';
 import { accessKeyOf, faultOfSignature, faultOfTime, type SigningKey } from './signature.ts';
 
@@ -105,6 +106,7 @@ function answer(options: BedrockOptions, call: BedrockCall, response: ServerResp
   if (path.endsWith('/messages') && headers['anthropic-version'] !== '2023-06-01')
     return refuse(response, badVersion);
   if (path.endsWith('/messages') && !takesUser(named.metadata?.user_id)) return refuse(response, badUser);
+  if (unknownBetas('bedrock', named.model ?? '', headers).length > 0) return refuse(response, badBeta);
   const sent = Buffer.from(JSON.stringify({ ...named, model }));
   const passed = { ...headers, 'content-length': String(sent.length) };
   const onward = request(options.upstream + path, { method: 'POST', headers: passed }, (came) => {
@@ -245,6 +247,7 @@ const badVersion: BedrockError = {
   type: 'ValidationException',
   message: 'anthropic-version: the version is not supported',
 };
+const badBeta: BedrockError = { status: 400, type: 'ValidationException', message: 'invalid beta flag' };
 const badUser: BedrockError = {
   status: 400,
   type: 'ValidationException',

@@ -13,6 +13,7 @@ import { isBag } from '../checks.ts';
 import type { Ledger } from '../counts.ts';
 import { type Directives, parseModelName } from '../directives.ts';
 import { makeSeal } from '../seal.ts';
+import { unexpectedBetas, unknownBetas } from './claude-betas.ts';
 import { type GeminiModels, startGeminiModels } from './gemini-models.ts';
 import { type GoogleError, googleError, refuse, retryInfo, unauthenticated, wordOf } from './google-error.ts';
 
@@ -134,9 +135,12 @@ function askClaude(
   const stray = ['anthropic-version', 'x-api-key'].find((name) => headers[name] !== undefined);
   if (stray !== undefined)
     return refuse(response, { ...badArgument, message: `${stray} is no header of this API` });
+  const unknown = unknownBetas('vertex', model, headers);
+  if (unknown.length > 0) {
+    response.writeHead(400, { 'content-type': 'application/json' });
+    return response.end(JSON.stringify(unexpectedBetas(unknown)));
+  }
   const beta = String(headers['anthropic-beta'] ?? '');
-  if (beta.includes('oauth-'))
-    return refuse(response, { ...badArgument, message: 'Unexpected value for the anthropic-beta header' });
   const isCounting = model === 'count-tokens';
   if (!isCounting && body.model !== undefined)
     return refuse(response, { ...badArgument, message: 'model: Extra inputs are not permitted' });

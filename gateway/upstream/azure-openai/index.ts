@@ -4,10 +4,11 @@ import { serverSentEvents } from '../../dialects/events/framing.ts';
 import { claudeHeaders, firstVersion } from '../claude-headers.ts';
 import type { HeadersFor } from '../headers.ts';
 import { azureAddress } from './address.ts';
+import { foundryBeta } from './betas.ts';
 import { azureCredential } from './credential.ts';
 
-const azureHeaders: HeadersFor = ({ dialect }, headers) =>
-  dialect === 'anthropic-messages' ? claudeHeaders(headers, firstVersion) : [...headers];
+const azureHeaders: HeadersFor = (ask, headers) =>
+  ask.dialect === 'anthropic-messages' ? claudeHeaders(ask, headers, firstVersion, foundryBeta) : headers;
 
 export const azureOpenAiSeats = {
   addressFor: azureAddress,

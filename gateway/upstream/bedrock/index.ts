@@ -5,12 +5,13 @@ import type { UpstreamAsk } from '../address.ts';
 import { claudeHeaders, firstVersion } from '../claude-headers.ts';
 import type { HeadersFor } from '../headers.ts';
 import { bedrockAddress } from './address.ts';
+import { bedrockBeta } from './betas.ts';
 import { bedrockBody } from './body.ts';
 import { bedrockCredential } from './credential.ts';
 import { eventStream } from './event-stream.ts';
 
-const bedrockHeaders: HeadersFor = ({ dialect }, headers) =>
-  dialect === 'anthropic-messages' ? claudeHeaders(headers, firstVersion) : [...headers];
+const bedrockHeaders: HeadersFor = (ask, headers) =>
+  ask.dialect === 'anthropic-messages' ? claudeHeaders(ask, headers, firstVersion, bedrockBeta) : headers;
 
 export const bedrockSeats = {
   addressFor: bedrockAddress,

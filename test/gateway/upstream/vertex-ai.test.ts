@@ -142,14 +142,27 @@ describe('a model is served', () => {
     expect(tokens.exchanges).toBe(0);
   });
 
-  test('cloud 31: of Claude with the betas of its client, but not with its sign-in beta', async () => {
+  test('cloud 31: of Claude without betas that it does not know', async () => {
     const rig = await rigOf(target('claude-opus-5', 'anthropic-messages'));
     const headers = {
       'anthropic-version': '2023-06-01',
       'anthropic-beta': 'oauth-2025-04-20,interleaved-thinking-2025-05-14',
     };
     expect((await ask(rig, { endpoint: 'messages', headers })).status).toBe(200);
-    expect(simulator.calls().at(-1)?.headers['anthropic-beta']).toBe('interleaved-thinking-2025-05-14');
+    expect(simulator.calls().at(-1)?.headers['anthropic-beta']).toBeUndefined();
+  });
+
+  test('cloud 31: of Claude with a beta that its Provider names, whatever it is', async () => {
+    const headers = [{ name: 'anthropic-beta', value: 'dreams-2027-01-01' }];
+    const claude = target('claude-opus-5', 'anthropic-messages', { providerEntry: { headers } });
+    const seen = await ask(await rigOf(claude), {
+      endpoint: 'messages',
+      headers: { 'anthropic-beta': 'context-management-2025-06-27' },
+    });
+    expect([seen.status, errorOf(seen)?.message]).toEqual([
+      400,
+      expect.stringContaining('Unexpected value(s) `dreams-2027-01-01` for the `anthropic-beta` header'),
+    ]);
   });
 });
 
@@ -157,10 +170,16 @@ test('cloud 4: tokens of a request to Claude are counted at their own path, sign
   const rig = await rigOf(target('claude-sonnet-4-5@20250929', 'anthropic-messages'));
   const answer = await fetch(`${rig.url}/v1/messages/count_tokens`, {
     method: 'POST',
-    headers: { 'x-api-key': testKey, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    headers: {
+      'x-api-key': testKey,
+      'content-type': 'application/json',
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'claude-code-20250219,context-1m-2025-08-07,web-search-2025-03-05',
+    },
     body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'three plain words' }] }),
   });
   expect([answer.status, await answer.json()]).toEqual([200, { input_tokens: expect.any(Number) }]);
+  expect(answer.headers.get('x-penstock-estimated')).toBeNull();
   expect(vertex.calls).toEqual([
     { path: `${place}/publishers/anthropic/models/count-tokens:rawPredict`, isLetIn: true },
   ]);
