@@ -55,6 +55,10 @@ interface ProviderTypeFacts {
   readonly chatNames?: Quirk<'current' | 'common'>;
   /** Refuses a chat with a user's message right after a tool's. */
   readonly chatOrder?: Quirk<'strict'>;
+  /** Takes images and files in messages as base64 alone, and fetches no URL. */
+  readonly messagesSources?: Quirk<'base64'>;
+  /** Refuses the schema of an answer in messages: a tool that the model has to call takes its place. */
+  readonly messagesSchemas?: Quirk<'by-tool'>;
   /**
    * Requests travel to it by a row of gateway/upstream/seats.ts. The operator knows the plain way only, with the key in a header, and makes
    * no active check of it.
@@ -147,6 +151,11 @@ const rows = {
     settings: {
       region: { pattern: /^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$/, text: 'a region such as us-east-1' },
     },
+    messagesSources: {
+      value: 'base64',
+      source: `${github}/pollinations/pollinations/issues/5862`,
+      seen: '2025-12',
+    },
     hasOwnSeats: true,
     listNames: bedrockListNames,
     ownedBy: 'bedrock',
@@ -179,6 +188,17 @@ const rows = {
         text: 'the id or number of a project',
       },
       location: { pattern: /^[a-z]+(-[a-z]+\d+)?$/, text: 'global, us, eu or a region such as europe-west4' },
+    },
+    messagesSources: {
+      value: 'base64',
+      source: `${github}/pollinations/pollinations/issues/5862`,
+      seen: '2025-12',
+    },
+    // Blocked by an organisation policy, unless the organisation changes it.
+    messagesSchemas: {
+      value: 'by-tool',
+      source: `${github}/anthropics/anthropic-sdk-python/issues/1188`,
+      seen: '2026-02',
     },
     signIn: 'GCP',
     hasOwnSeats: true,

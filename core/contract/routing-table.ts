@@ -156,6 +156,10 @@ export const providerEntrySchema = z.object({
   chatNames: z.enum(['current', 'common']).optional(),
   /** It takes the messages of a chat in one order only: after a tool's comes the assistant's, and system text comes first or after the user's. */
   chatOrder: z.literal('strict').optional(),
+  /** Messages: it takes images and files as base64 alone. */
+  messagesSources: z.literal('base64').optional(),
+  /** Messages: it refuses the schema of an answer, so that a tool takes its place; of a caller of messages the schema is sent as it came. */
+  messagesSchemas: z.literal('by-tool').optional(),
   /** Members of a request by which its caller would have another model than the target's; of a caller they are not sent. */
   modelMembers: z.array(z.string().min(1)).optional(),
   /** True if the provider belongs to the platform; false: a tenant's own (BYOK). */

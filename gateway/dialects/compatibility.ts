@@ -1,12 +1,13 @@
 // Can a request be carried to an upstream dialect, and what is lost on the way? Read off the
-// capabilities table; nothing else decides it.
+// capabilities table, and for URLs off the provider; nothing else decides it.
 
-import { capability } from '../../core/catalog/capabilities.ts';
+import { capability, type Feature } from '../../core/catalog/capabilities.ts';
 import {
   type DialectName,
   UPSTREAM_DIALECTS,
   type UpstreamDialectName,
 } from '../../core/catalog/dialects.ts';
+import type { ProviderEntry } from '../../core/contract/routing-table.ts';
 import { GatewayError } from '../request/errors.ts';
 import type { Ask, Conversation } from './conversation.ts';
 import type { UpstreamDialect, UpstreamTarget } from './dialect.ts';
@@ -20,16 +21,27 @@ export function findImpossible(
   client: DialectName,
   upstream: UpstreamDialectName,
   { asks }: Conversation,
+  { messagesSources }: Pick<ProviderEntry, 'messagesSources'> = {},
 ): Ask | undefined {
-  const isImpossible = ({ feature }: Ask): boolean => capability(client, upstream, feature) === 'impossible';
+  const takesNoUrl = upstream === 'anthropic-messages' && messagesSources === 'base64';
+  const isImpossible = ({ feature }: Ask): boolean =>
+    capability(client, upstream, feature) === 'impossible' || (takesNoUrl && feature in byUrl);
   return asks.find((ask) => ask.feature === 'tools' && isImpossible(ask)) ?? asks.find(isImpossible);
 }
 
-/** `unsupported_parameter`, naming the parameter and what the upstream speaks. */
-export function impossible({ param }: Ask, upstream: UpstreamDialectName): GatewayError {
+/** What an upstream would have to fetch itself, in a sentence. */
+const byUrl: Partial<Record<Feature, string>> = { 'image-url': 'images', 'file-url': 'files' };
+
+/** `unsupported_parameter`, naming the parameter, and why it is refused. */
+export function impossible({ feature, param }: Ask, upstream: UpstreamDialectName): GatewayError {
+  const fetched = byUrl[feature];
+  const why =
+    fetched === undefined
+      ? `its upstream speaks ${UPSTREAM_DIALECTS[upstream].phrase}. Leave it out`
+      : `its upstream takes no ${fetched} by URL. Send it as base64`;
   return new GatewayError(
     'unsupported_parameter',
-    `'${param}' cannot be carried to this model: its upstream speaks ${UPSTREAM_DIALECTS[upstream].phrase}. Leave it out, or use another model.`,
+    `'${param}' cannot be carried to this model: ${why}, or use another model.`,
     { param, details: param === 'thread' ? threadUnsupported : undefined },
   );
 }

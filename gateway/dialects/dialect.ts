@@ -227,6 +227,8 @@ export interface UpstreamTarget {
   readonly chatNames?: 'current' | 'common' | undefined;
   /** See the provider's `chatOrder` in the routing table. */
   readonly chatOrder?: 'strict' | undefined;
+  /** See the provider's `messagesSchemas` in the routing table. */
+  readonly messagesSchemas?: 'by-tool' | undefined;
   /** See the provider's `modelMembers` in the routing table. */
   readonly modelMembers?: readonly string[] | undefined;
   /** What the model can give at most, where the route says it. */

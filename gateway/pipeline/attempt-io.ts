@@ -377,7 +377,7 @@ function askedOf({ entry }: RouteView, target: TargetView, isStream: boolean): U
   let known = asked.get(target);
   if (known === undefined) {
     const { upstreamModel, parameters } = target.entry;
-    const { id, chatNames, chatOrder, modelMembers } = target.provider.entry;
+    const { id, chatNames, chatOrder, messagesSchemas, modelMembers } = target.provider.entry;
     const origin = originOf(id, upstreamModel);
     const { maxOutputTokens } = entry;
     known = {
@@ -387,6 +387,7 @@ function askedOf({ entry }: RouteView, target: TargetView, isStream: boolean): U
       origin,
       chatNames,
       chatOrder,
+      messagesSchemas,
       modelMembers,
       maxOutputTokens,
     };

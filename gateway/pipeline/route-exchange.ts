@@ -137,8 +137,9 @@ function translated(
   checkStops(conversation);
   let refusal: { readonly ask: Ask; readonly upstream: UpstreamDialectName } | undefined;
   const candidates = plan.candidates.flatMap((candidate): Candidate[] => {
-    for (const upstream of rankUpstreams(dialect.name, candidate.target.entry.dialects)) {
-      const ask = findImpossible(dialect.name, upstream, conversation);
+    const { entry, provider } = candidate.target;
+    for (const upstream of rankUpstreams(dialect.name, entry.dialects)) {
+      const ask = findImpossible(dialect.name, upstream, conversation, provider.entry);
       if (!ask) return [{ ...candidate, dialect: upstream }];
       refusal ??= { ask, upstream };
     }

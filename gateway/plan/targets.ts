@@ -184,7 +184,7 @@ function whyNotCarried(asking: Asking, route: RouteView, target: TargetView): st
     const [endpoint] = target.endpoints;
     const candidates = endpoint === undefined ? [] : [{ target, endpoint, dialect: upstream }];
     const conversation = firstOf(translateFor(asking, { route, candidates }));
-    const ask = findImpossible(dialect.name, upstream, conversation);
+    const ask = findImpossible(dialect.name, upstream, conversation, target.provider.entry);
     return ask === undefined ? refused : impossible(ask, upstream).message;
   } catch (error) {
     return error instanceof GatewayError ? error.message : refused;

@@ -380,6 +380,8 @@ function buildEntry(
     dialects: apis.map((api) => upstreamDialectOfApi[api]),
     ...(facts.chatNames === undefined ? {} : { chatNames: facts.chatNames.value }),
     ...(facts.chatOrder === undefined ? {} : { chatOrder: facts.chatOrder.value }),
+    ...(facts.messagesSources === undefined ? {} : { messagesSources: facts.messagesSources.value }),
+    ...(facts.messagesSchemas === undefined ? {} : { messagesSchemas: facts.messagesSchemas.value }),
     ...(facts.modelMembers === undefined ? {} : { modelMembers: [...facts.modelMembers.value] }),
     isPlatform: platform.platformNamespaces.includes(metadata.namespace),
     ...(needsKey(spec.auth) ? { auth: authOf(spec) } : {}),

@@ -18,6 +18,7 @@ import {
   type UpstreamDialectName,
   upstreamDialectsInOrder,
 } from '../../core/catalog/dialects.ts';
+import { typesThat } from '../../core/catalog/provider-types.ts';
 import { inWords } from './in-words.ts';
 import { code, row, table } from './markdown.ts';
 
@@ -152,8 +153,21 @@ export function dialectsReference(): string {
     '*reported*: left out or weakened, and named in the header `x-penstock-dropped`. *refused*: 400 `unsupported_parameter`, with the name of the parameter;',
     'if the model has a target that can carry it, that target is used.',
     '',
+    ...messagesLimits(),
+    '',
     ...featureTables(),
   ].join('\n');
+}
+
+/** What some types do not take of the dialect. */
+function messagesLimits(): string[] {
+  const base64Only = typesThat(({ messagesSources }) => messagesSources?.value === 'base64').map(code);
+  const byTool = typesThat(({ messagesSchemas }) => messagesSchemas?.value === 'by-tool').map(code);
+  return [
+    `In Messages, Providers of the types ${inWords(base64Only)} take images and files as base64 only: by URL these are **refused**. Those of the type ${inWords(byTool)}`,
+    'take no schema of an answer: a tool that the model has to call takes its place. A request of a Messages client is forwarded unchanged',
+    'if all targets of the model speak Messages.',
+  ];
 }
 
 function onlyUpstreams(): string {

@@ -10,6 +10,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { type BlockedBy, ConverseStream, converseOf, messagesOf } from './bedrock-converse.ts';
 import { unknownBetas } from './claude-betas.ts';
+import { faultOfSchemas, faultOfSources } from './claude-refusals.ts';
 import { exceptionFrame } from './event-stream.ts';
 import { accessKeyOf, faultOfSignature, faultOfTime, type SigningKey } from './signature.ts';
 
@@ -99,7 +100,7 @@ function answer(options: BedrockOptions, call: BedrockCall, response: ServerResp
   if (path === undefined || url.startsWith('/anthropic') !== path.endsWith('/messages')) {
     return refuse(response, noOperation);
   }
-  const named = JSON.parse(body.toString()) as { model?: string; metadata?: { user_id?: unknown } };
+  const named = JSON.parse(body.toString()) as Asked;
   const model = options.models[named.model ?? ''];
   if (model === undefined) return refuse(response, noModel);
   if (typeof model !== 'string') return refuse(response, model);
@@ -107,6 +108,9 @@ function answer(options: BedrockOptions, call: BedrockCall, response: ServerResp
     return refuse(response, badVersion);
   if (path.endsWith('/messages') && !takesUser(named.metadata?.user_id)) return refuse(response, badUser);
   if (unknownBetas('bedrock', named.model ?? '', headers).length > 0) return refuse(response, badBeta);
+  const fault = path.endsWith('/messages') ? faultOfClaude(named) : undefined;
+  if (fault !== undefined)
+    return refuse(response, { status: 400, type: 'ValidationException', message: fault });
   const sent = Buffer.from(JSON.stringify({ ...named, model }));
   const passed = { ...headers, 'content-length': String(sent.length) };
   const onward = request(options.upstream + path, { method: 'POST', headers: passed }, (came) => {
@@ -116,6 +120,17 @@ function answer(options: BedrockOptions, call: BedrockCall, response: ServerResp
   onward.on('error', () => response.destroy());
   response.on('close', () => onward.destroy());
   onward.end(sent);
+}
+
+interface Asked extends Record<string, unknown> {
+  readonly model?: string;
+  readonly metadata?: { readonly user_id?: unknown };
+}
+
+/** Older models take schemas. */
+function faultOfClaude(asked: Asked): string | undefined {
+  const refusesSchemas = /claude-(opus-4-[78]|[a-z]+-5)/.test(asked.model ?? '');
+  return (refusesSchemas ? faultOfSchemas(asked) : undefined) ?? faultOfSources(asked.messages);
 }
 
 /** The runtime counts nothing, and says so with 200. */

@@ -14,6 +14,7 @@ import type { Ledger } from '../counts.ts';
 import { type Directives, parseModelName } from '../directives.ts';
 import { makeSeal } from '../seal.ts';
 import { unexpectedBetas, unknownBetas } from './claude-betas.ts';
+import { faultOfSchemas, faultOfSources } from './claude-refusals.ts';
 import { type GeminiModels, startGeminiModels } from './gemini-models.ts';
 import { type GoogleError, googleError, refuse, retryInfo, unauthenticated, wordOf } from './google-error.ts';
 
@@ -147,6 +148,8 @@ function askClaude(
   if (isCounting && String(body.model).includes('@')) return refuse(response, notFound(String(body.model)));
   if ((body.stream === true) !== isStream)
     return refuse(response, { ...badArgument, message: 'stream does not fit the path' });
+  const fault = faultOfSchemas(body) ?? faultOfSources(body.messages);
+  if (fault !== undefined) return refuse(response, { ...badArgument, message: fault });
   const sent = { ...body, model: options.models?.[model] ?? 'sim' };
   const more = { 'anthropic-version': '2023-06-01', ...(beta === '' ? {} : { 'anthropic-beta': beta }) };
   forward(options, isCounting ? '/v1/messages/count_tokens' : '/v1/messages', sent, more, response);

@@ -11,6 +11,7 @@ import { startVertex } from '../../simulator/clouds/vertex.ts';
 import type { Call, Ledger } from '../../simulator/counts.ts';
 import { type Directives, parseDirectives } from '../../simulator/directives.ts';
 import type { RigTarget } from '../gateway/rig.ts';
+import { messagesFactsOf } from '../support/messages-facts.ts';
 
 interface Surface {
   readonly cloud: 'azure' | 'bedrock' | 'vertex' | 'gemini';
@@ -211,7 +212,16 @@ export async function startClouds(
 
 const signIn: Readonly<Record<Surface['cloud'], Partial<ProviderEntry>>> = {
   azure: { type: 'AzureOpenAI', auth: { header: 'api-key', prefix: '' } },
-  bedrock: { type: 'Bedrock', auth: { header: 'Authorization', prefix: 'Bearer ' } },
-  vertex: { type: 'VertexAI', auth: { header: 'Authorization', prefix: 'Bearer ' }, settings: place },
+  bedrock: {
+    type: 'Bedrock',
+    auth: { header: 'Authorization', prefix: 'Bearer ' },
+    ...messagesFactsOf('Bedrock'),
+  },
+  vertex: {
+    type: 'VertexAI',
+    auth: { header: 'Authorization', prefix: 'Bearer ' },
+    settings: place,
+    ...messagesFactsOf('VertexAI'),
+  },
   gemini: { type: 'Gemini', auth: { header: 'x-goog-api-key', prefix: '' } },
 };

@@ -24,7 +24,7 @@ export function encodeMessagesRequest(
   answerTool: string | undefined,
 ): Buffer {
   const { parameters } = target;
-  const traits = traitsOf(target.upstreamModel);
+  const traits = traitsOf(target.upstreamModel, target.messagesSchemas);
   const { maxTokens, thinking, effort, isThinking } = encodeThinking(
     conversation,
     target,

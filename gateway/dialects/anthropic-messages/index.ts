@@ -22,7 +22,11 @@ const toolNameRules: ToolNameRules = { lengthMax: 128, hasNamespaces: false, has
 const asUpstream: UpstreamTranslation = {
   open(conversation, target) {
     const names = nameTools(conversation, toolNameRules);
-    const answerTool = answerToolOf(conversation, traitsOf(target.upstreamModel), names);
+    const answerTool = answerToolOf(
+      conversation,
+      traitsOf(target.upstreamModel, target.messagesSchemas),
+      names,
+    );
     const reading = { names, origin: target.origin, answerTool };
     return {
       body: encodeMessagesRequest(conversation, target, names, answerTool),

@@ -9,7 +9,7 @@ import type { UpstreamTarget } from '../dialect.ts';
 
 /** By what is really sent: whether the model will think decides about both. */
 export function lostAt(conversation: Conversation, target: UpstreamTarget): readonly Feature[] {
-  const traits = traitsOf(target.upstreamModel);
+  const traits = traitsOf(target.upstreamModel, target.messagesSchemas);
   const isForced = isAnswerForced(conversation, traits);
   const { isThinking } = encodeThinking(conversation, target, traits, isForced);
   const { output, reasoning } = conversation;

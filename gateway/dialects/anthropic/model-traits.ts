@@ -20,7 +20,8 @@ export interface ModelTraits {
   readonly takesPrefill: boolean;
 }
 
-export function traitsOf(model: string): ModelTraits {
+/** @param schemas See the provider's `messagesSchemas` in the routing table. */
+export function traitsOf(model: string, schemas?: 'by-tool'): ModelTraits {
   const release = releaseOf(model);
   if (release === undefined) {
     return {
@@ -38,7 +39,7 @@ export function traitsOf(model: string): ModelTraits {
     efforts: release >= 407 ? [...efforts, 'xhigh', 'max'] : release >= 406 ? [...efforts, 'max'] : [],
     takesSampling: release <= 406,
     takesForcedCalls: release <= 500,
-    takesSchemas: release >= 401 && !(release >= 407 && isAtBedrock(model)),
+    takesSchemas: schemas !== 'by-tool' && release >= 401 && !(release >= 407 && isAtBedrock(model)),
     takesLaterSystem: release >= 408,
     takesPrefill: release < 406,
   };

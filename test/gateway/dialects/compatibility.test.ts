@@ -34,6 +34,36 @@ test('the first thing that cannot be carried is refused by the name the caller g
   expect(findImpossible('openai-chat', 'anthropic-messages', conversation)).toBeUndefined();
 });
 
+test('a URL is refused where the provider takes base64 alone in messages, also of a client of messages', () => {
+  const byUrl = [
+    { feature: 'image', param: 'messages[0].content[1]' },
+    { feature: 'image-url', param: 'messages[0].content[1].image_url.url' },
+    { feature: 'file-url', param: 'messages[0].content[2]' },
+  ] as const;
+  const asking = conversationOf({ asks: byUrl });
+  const base64Only = { messagesSources: 'base64' } as const;
+  for (const client of ['openai-chat', 'openai-responses', 'anthropic-messages'] as const) {
+    expect(findImpossible(client, 'anthropic-messages', asking, base64Only)).toEqual(byUrl[1]);
+    expect(findImpossible(client, 'anthropic-messages', asking, {})).toBeUndefined();
+  }
+  // Other dialects of the same provider have rules of their own.
+  const image = conversationOf({ asks: byUrl.slice(0, 2) });
+  expect(findImpossible('anthropic-messages', 'openai-chat', image, base64Only)).toBeUndefined();
+  expect(findImpossible('openai-chat', 'anthropic-messages', conversation, base64Only)).toBeUndefined();
+});
+
+test.each(['anthropic-messages', 'bedrock-converse'] as const)(
+  'the refusal of a URL says that base64 is taken: %s',
+  (upstream) => {
+    const said = (feature: 'image-url' | 'file-url') => impossible({ feature, param: 'p' }, upstream);
+    expect([said('image-url').status, said('image-url').code]).toEqual([400, 'unsupported_parameter']);
+    expect([said('image-url').message, said('file-url').message]).toEqual([
+      "'p' cannot be carried to this model: its upstream takes no images by URL. Send it as base64, or use another model.",
+      "'p' cannot be carried to this model: its upstream takes no files by URL. Send it as base64, or use another model.",
+    ]);
+  },
+);
+
 test('a lost field that may change the answer is reported, a hint is not', () => {
   const reported = (upstream: 'anthropic-messages' | 'openai-completions') =>
     listDropped('openai-chat', findDialect(upstream), [conversation, conversation], target);

@@ -113,6 +113,21 @@ test('a plan names the targets in order, their dialects and what is lost, and se
   expect(wall.calls).toEqual([]);
 });
 
+test('a plan names the target whose provider takes no image by URL', async () => {
+  const dialects: ['anthropic-messages'] = ['anthropic-messages'];
+  await start([
+    { dialects, providerEntry: { dialects, messagesSources: 'base64' } },
+    { dialects, providerEntry: { dialects } },
+  ]);
+  const content = [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }];
+  const { targets } = await planOf({ body: { messages: [{ role: 'user', content }] } });
+  expect(targets.map(({ name, state, verdict }) => [name, state, verdict])).toEqual([
+    ['t1', 'wouldBeTried', 'translated'],
+    ['t0', 'wouldBeSkipped', 'impossible'],
+  ]);
+  expect(targets[1]?.reasons).toEqual([expect.stringContaining('takes no images by URL. Send it as base64')]);
+});
+
 const weather = {
   type: 'function',
   function: { name: 'weather', parameters: { type: 'object', properties: {} } },

@@ -54,6 +54,8 @@ const scripted = {
   'us.anthropic.claude-stops-4-5': 'sim+fault=error-after:3',
   'us.anthropic.claude-filtered-4-5': 'sim+refusal',
   'us.anthropic.claude-cut-4-5': 'sim+fault=cut-after:3',
+  'us.anthropic.claude-opus-4-8': 'sim',
+  'us.anthropic.claude-sonnet-5': 'sim',
 };
 
 let simulator: Simulator;
@@ -273,6 +275,23 @@ describe('a refusal of Bedrock', () => {
     const { seen } = await callsOf([refused(name)], 'chat');
     expect([seen.status, errorOf(seen)?.code]).toEqual([status, code]);
   });
+});
+
+test.each([
+  ['through structured output', claude, true],
+  ['through a tool', 'us.anthropic.claude-opus-4-8', false],
+  ['through a tool', 'us.anthropic.claude-sonnet-5', false],
+])('a chat gets an answer by a schema %s from %s', async (_, model, isStructured) => {
+  const schema = {
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+    additionalProperties: false,
+  };
+  const more = { response_format: { type: 'json_schema', json_schema: { name: 'place', schema } } };
+  const { seen, calls } = await callsOf([target(model, ['anthropic-messages'])], 'chat', { more });
+  expect([seen.status, JSON.parse(textOf(seen))]).toEqual([200, { city: expect.any(String) }]);
+  expect(calls.map(({ body }) => body.includes('output_config'))).toEqual([isStructured]);
 });
 
 describe('a tool loop through Converse', () => {

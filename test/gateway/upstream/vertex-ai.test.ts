@@ -9,6 +9,7 @@ import { type GoogleTokens, startGoogleTokens } from '../../../simulator/clouds/
 import { startVertex, type Vertex } from '../../../simulator/clouds/vertex.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { ask, type Endpoint, errorOf, textOf } from '../../flow/ask.ts';
+import { messagesFactsOf } from '../../support/messages-facts.ts';
 import { type Rig, type RigTarget, startRig, tableOf, testKey } from '../rig.ts';
 import { askForCount } from './ask-for-count.ts';
 
@@ -65,6 +66,7 @@ function target(
       dialects: [dialect],
       auth: { header: 'Authorization', prefix: 'Bearer ' },
       settings,
+      ...messagesFactsOf('VertexAI'),
       ...more.providerEntry,
     },
   };
@@ -163,6 +165,52 @@ describe('a model is served', () => {
       400,
       expect.stringContaining('Unexpected value(s) `dreams-2027-01-01` for the `anthropic-beta` header'),
     ]);
+  });
+});
+
+describe('Claude', () => {
+  const claude = target.bind(undefined, 'claude-sonnet-4-5@20250929', 'anthropic-messages');
+  const schema = {
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+    additionalProperties: false,
+  };
+  const forms: Partial<Record<Endpoint, object>> = {
+    chat: {
+      response_format: { type: 'json_schema', json_schema: { name: 'place', schema, strict: true } },
+    },
+    responses: { text: { format: { type: 'json_schema', name: 'place', schema, strict: true } } },
+  };
+
+  test.each(['chat', 'responses'] as const)(
+    'answers %s by a schema through a tool, as the cloud takes no schema',
+    async (endpoint) => {
+      const rig = await rigOf(claude());
+      for (const isStream of [false, true]) {
+        const seen = await ask(rig, { endpoint, isStream, more: forms[endpoint] ?? {} });
+        expect([seen.status, JSON.parse(textOf(seen))]).toEqual([200, { city: expect.any(String) }]);
+        expect(vertex.bodies.at(-1)).not.toHaveProperty('output_config');
+        expect(vertex.bodies.at(-1)).toMatchObject({ tool_choice: { type: 'tool', name: 'answer' } });
+      }
+    },
+  );
+
+  test('is asked without `strict` of a tool', async () => {
+    const rig = await rigOf(claude());
+    const tool = { type: 'function', function: { name: 'look', parameters: schema, strict: true } };
+    expect((await ask(rig, { more: { tools: [tool] } })).status).toBe(200);
+  });
+
+  test('gets the schema of a messages client as it came, and the client gets the refusal of the cloud', async () => {
+    const rig = await rigOf(claude());
+    const output_config = { format: { type: 'json_schema', schema } };
+    const seen = await ask(rig, { endpoint: 'messages', more: { output_config } });
+    expect([seen.status, errorOf(seen)?.message]).toEqual([
+      400,
+      expect.stringContaining('output_config.format: Extra inputs are not permitted'),
+    ]);
+    expect(vertex.bodies).toMatchObject([{ output_config }]);
   });
 });
 

@@ -45,6 +45,18 @@ describe('the request', () => {
     expect(encodeRequest(asked, { upstreamModel: 'claude-sonnet-4-5' })).not.toHaveProperty('tools');
   });
 
+  test.each(['claude-sonnet-4-5@20250929', 'claude-opus-4-6', 'claude-opus-4-8'])(
+    'to %s at a provider that refuses schemas forces the tool',
+    (upstreamModel) => {
+      const sent = encodeRequest(asked, { upstreamModel, messagesSchemas: 'by-tool' });
+      expect(sent).toMatchObject({
+        tools: [{ name: 'answer', input_schema: schema }],
+        tool_choice: { type: 'tool', name: 'answer' },
+      });
+      expect(sent).not.toHaveProperty('output_config');
+    },
+  );
+
   test.each(['glm-5', 'claude-3-7-sonnet-20250219', 'claude-sonnet-4-5', 'claude-opus-4-8'])(
     'JSON of any kind is given by the tool at %s',
     (upstreamModel) => {
