@@ -165,8 +165,8 @@ function messagesLimits(): string[] {
   const byTool = typesThat(({ messagesSchemas }) => messagesSchemas?.value === 'by-tool').map(code);
   return [
     `In Messages, Providers of the types ${inWords(base64Only)} take images and files as base64 only: by URL these are **refused**. Those of the type ${inWords(byTool)}`,
-    'take no schema of an answer: a tool that the model has to call takes its place. A request of a Messages client is forwarded unchanged',
-    'if all targets of the model speak Messages.',
+    'take no schema of an answer: a tool that the model has to call takes its place. The schema of a Messages client is forwarded unchanged,',
+    'and so are its URLs if all targets of the model speak Messages.',
   ];
 }
 
