@@ -519,7 +519,7 @@ describe('admission rules at kubectl apply', () => {
 
   test('the notes show how to open the dashboard with sufficient rights', async () => {
     const notes = await mustHelm(plane(), ['get', 'notes', 'penstock', '-n', RELEASE_NAMESPACE]);
-    const [, reported = ''] = notes.split('The dashboard can be opened');
+    const [, reported = ''] = notes.split('To open the dashboard from your machine');
     const [forward = '', ...commands] = [...reported.matchAll(/^ {2}kubectl (.+)$/gm)].map(([, line = '']) =>
       line.split(' '),
     );
