@@ -129,7 +129,8 @@ test('a namespace that a policy makes a platform namespace may share at kubectl 
   };
   const dryRun = () =>
     plane.kubectl(['create', '--dry-run=server', '-f', '-'], { stdin: JSON.stringify(shared) });
-  const isRefused = async () => (await dryRun()).stderr.includes('platform namespaces, and team-b is not one');
+  const isRefused = async () =>
+    (await dryRun()).stderr.includes('platform namespaces, and team-b is not one');
   // As the Job of the chart applies it.
   await installation.apply(
     tenantPolicy('penstock-platform', { namespaces: { names: ['platform', 'default'] }, role: 'Platform' }),
