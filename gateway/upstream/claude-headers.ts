@@ -61,12 +61,10 @@ export function betaNames(
 }
 
 /**
- * Whether a model thinks between its tool calls only by the beta `interleaved-thinking-2025-05-14`. Newer models do so anyway, and for
- * models without it the beta is refused:
+ * Whether a beta is refused for this model, though the cloud takes it for others. Only the models named here think between their tool calls
+ * by the beta; newer ones do so anyway, and for models without it the beta is refused:
  * https://platform.claude.com/docs/en/build-with-claude/extended-thinking#interleaved-thinking
  */
-export function needsInterleaving(model: string): boolean {
-  return /claude-(?:sonnet-4|opus-4(?!-[678]))/.test(model);
+export function isForOtherModels(beta: string, model: string): boolean {
+  return beta === 'interleaved-thinking-2025-05-14' && !/claude-(?:sonnet-4|opus-4(?!-[678]))/.test(model);
 }
-
-export const interleaving = 'interleaved-thinking-2025-05-14';

@@ -1,6 +1,6 @@
 // Which betas of Claude does Bedrock take, and by which names? Others are refused: "invalid beta flag".
 
-import { type BetaFor, betaNames, interleaving, needsInterleaving } from '../claude-headers.ts';
+import { type BetaFor, betaNames, isForOtherModels } from '../claude-headers.ts';
 
 /**
  * As of 2026-11-28, from https://github.com/BerriAI/litellm/blob/main/litellm/anthropic_beta_headers_config.json and
@@ -35,4 +35,4 @@ const names = betaNames(
 );
 
 export const bedrockBeta: BetaFor = (beta, { model }) =>
-  beta === interleaving && !needsInterleaving(model) ? undefined : names.get(beta);
+  isForOtherModels(beta, model) ? undefined : names.get(beta);

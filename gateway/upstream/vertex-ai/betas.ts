@@ -1,6 +1,6 @@
 // Which betas of Claude does Vertex AI take, and by which names? Others are refused: "Unexpected value(s) for the `anthropic-beta` header".
 
-import { type BetaFor, betaNames, interleaving, needsInterleaving } from '../claude-headers.ts';
+import { type BetaFor, betaNames, isForOtherModels } from '../claude-headers.ts';
 
 /**
  * As of 2026-11-28, from https://github.com/BerriAI/litellm/blob/main/litellm/anthropic_beta_headers_config.json and the platforms named in
@@ -37,7 +37,7 @@ const names = betaNames(
 const refusedInCounts: ReadonlySet<string> = new Set(['context-1m-2025-08-07', 'web-search-2025-03-05']);
 
 export const vertexBeta: BetaFor = (beta, { model, operation }) => {
-  if (beta === interleaving && !needsInterleaving(model)) return undefined;
+  if (isForOtherModels(beta, model)) return undefined;
   if (operation === 'count-tokens' && refusedInCounts.has(beta)) return undefined;
   return names.get(beta);
 };
