@@ -29,7 +29,6 @@ export const secondsOf: Readonly<Record<string, number>> = {
   'conformance/openai-sdk': 28,
   'flow/reported-errors': 27,
   'flow/cluster/scale': 26,
-  'flow/stalled-readers': 26,
   'conformance/python': 26,
   'local/editing': 25,
   'dashboard/rig/ledger-views': 23,
