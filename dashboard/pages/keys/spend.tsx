@@ -71,12 +71,13 @@ export function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
 }
 
 /** Budgets from the ledger, because a status does not hold the start of the spend. */
-function useBudgets({ metadata: { namespace, name } }: ApiKey): BudgetsAnswer['budgets'] {
+function useBudgets({ metadata: { namespace, name }, spec }: ApiKey): BudgetsAnswer['budgets'] {
   const { api, session } = useShell();
   const moment = Math.floor(useNow() / everyMinuteMs);
   const apiKey = `${namespace}/${name}`;
+  const hasBudgets = (spec.budgets ?? []).length > 0;
   const { answer } = useAsked(
-    session.hasLedger ? `budgets of ${apiKey}` : undefined,
+    session.hasLedger && hasBudgets ? `budgets of ${apiKey}` : undefined,
     (signal) => api.call<BudgetsAnswer>('ledger/v1/budgets', { query: { namespace, apiKey }, signal }),
     undefined,
     moment,
