@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../core/clock.ts';
 import type { RouteEntry, RoutingTable, Timeouts } from '../../core/contract/routing-table.ts';
 import { partsMax } from '../../gateway/dialects/answer/part-writer.ts';
 import { keyEntry, type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
+import { some } from '../support/runs.ts';
 import { type Behaviour, startWall, type Wall } from '../support/wall.ts';
 import { type AskOptions, ask } from './ask.ts';
 
@@ -164,7 +165,7 @@ describe('calls that need a complete answer', () => {
     },
   );
 
-  test.each(wholes)(
+  test.each(some(wholes, 2))(
     'some with more calls than an answer has open no breaker (%s)',
     async (_name, more, options) => {
       const toolCalls = Array.from({ length: partsMax + 1 }, () => ({ name: 'f', arguments: '{}' }));
