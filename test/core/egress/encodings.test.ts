@@ -24,5 +24,5 @@ test(`${spellings} spellings of IPv4 and IPv6 addresses are judged as the addres
     seen[verdict.kind] += 1;
   }
   // Each verdict must have been met often, or the run proves nothing.
-  expect(Math.min(seen.denied, seen.public, seen.allowlisted)).toBeGreaterThan(1000);
+  expect(Math.min(seen.denied, seen.public, seen.allowlisted)).toBeGreaterThan(spellings / 100);
 });
