@@ -143,6 +143,7 @@ export function UseKey({
     },
   );
   const chosen = pair.model?.id ?? 'your-model';
+  const modelParameter = pair.model === undefined ? '' : `&model=${encodeURIComponent(pair.model.id)}`;
   const snippets = snippetsOf(chosen);
   const snippet = snippets.find(({ id }) => id === pair.client?.id);
   const unable = snippets.filter(({ dialect }) => !canCall(pair.model, dialect));
@@ -224,9 +225,7 @@ export function UseKey({
           <TestCall key={chosen} address={session.gatewayUrl} keyText={testKey} model={chosen} />
         )}
       <p>
-        <Link to={`/playground?key=${namespace}/${name}&model=${encodeURIComponent(chosen)}`}>
-          Open in the playground
-        </Link>
+        <Link to={`/playground?key=${namespace}/${name}${modelParameter}`}>Open in the playground</Link>
       </p>
     </section>
   );

@@ -104,7 +104,7 @@ test('a key that was just made is offered, and forgotten with the session', asyn
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('textbox', { name: 'Token' }).fill('ada, again');
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByRole('link', { name: 'Playground' }).click();
+  await page.getByRole('link', { name: 'Playground', exact: true }).click();
   await page.getByLabel('Your key').waitFor();
   expect(await picked.count()).toBe(0);
 });
