@@ -5,8 +5,8 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { useControlPlane } from '../cluster/control-plane.ts';
-import { runBacklog } from '../flow/ledger-backlog/run.ts';
 import { type Postgres, startPostgres } from '../ledger/postgres.ts';
+import { runBacklog } from './ledger-backlog/run.ts';
 import { load } from './scale/readings.ts';
 import { openScorecard } from './scorecard.ts';
 

@@ -372,6 +372,15 @@ test('the test result of one model is not shown for another', async () => {
   await until(async () => (await page.getByText(/total/).count()) === 0);
 });
 
+test('a key without a model opens the playground without one', async () => {
+  const page = await open('/nothing');
+  await page.route('**/api/ledger/v1/catalog', (route) => route.fulfill({ json: { models: [] } }));
+  await page.goto(new URL('/keys/team-a/ci-bot-0', page.url()).href);
+  await page.getByText('This key can call no model yet.').waitFor();
+  const link = page.getByRole('link', { name: 'Open in the playground' });
+  expect(await link.getAttribute('href')).toBe('/playground?key=team-a%2Fci-bot-0');
+});
+
 test('clients that cannot call the model are disabled, and say so', async () => {
   const page = await open('/nothing');
   await page.route('**/api/ledger/v1/catalog', (route) =>

@@ -4,12 +4,12 @@
 import { fileURLToPath } from 'node:url';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
 import { freePort } from '../../cluster/free-port.ts';
-import { type Resident, readResident } from '../../e2e/scale/readings.ts';
+import { figure, openLedgerStage, sumsOf } from '../../flow/ledger-stage.ts';
 import { tableOf } from '../../gateway/rig.ts';
 import type { Postgres } from '../../ledger/postgres.ts';
 import { startProcess } from '../../support/process.ts';
 import { until } from '../../support/until.ts';
-import { figure, openLedgerStage, sumsOf } from '../ledger-stage.ts';
+import { type Resident, readResident } from '../scale/readings.ts';
 import { PAGE_RECORDS } from './page-records.ts';
 
 export interface Backlog {
