@@ -261,7 +261,7 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 
 {{/* Command of a process. Takes (dict "values" <its section> "script" "…"); optional: "heapPercent" of the memory for the old
      generation (default 75), "youngMib" for the young generation, and "isForCallers" for a process that serves requests: its old
-     generation is not collected before it fills a twelfth of the memory, and then by one thread (decision 0051). Without a bound
+     generation is not collected before it fills a twelfth of the memory, and then by two threads (decision 0051). Without a bound
      the heap grows with the memory of the node, and the kernel kills the process at its limit. */}}
 {{- define "penstock.command" -}}
 - node
@@ -273,7 +273,7 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 - --max-old-space-size={{ div (mul $mebibytes (default 75 $.heapPercent)) 100 }}
 {{- if $.isForCallers }}
 - --initial-old-space-size={{ div (mul $mebibytes 8) 100 }}
-- --v8-pool-size=1
+- --v8-pool-size=2
 {{- end }}
 {{- end }}
 {{- with .youngMib }}

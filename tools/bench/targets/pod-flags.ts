@@ -5,7 +5,7 @@ export function podFlags(memoryMib: number): readonly string[] {
   return [
     `--max-old-space-size=${Math.floor((memoryMib * 75) / 100)}`,
     `--initial-old-space-size=${Math.floor((memoryMib * 8) / 100)}`,
-    '--v8-pool-size=1',
+    '--v8-pool-size=2',
     '--max-semi-space-size=4',
   ];
 }
